@@ -1,0 +1,35 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Short targets, bottom layer first. A target names every module that it may import; the layering test
+// (Tests/TidyTests) holds the import lines against this table.
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .treatAllWarnings(as: .error),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func layer(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+let package = Package(
+  name: "outtray",
+  targets: [
+    // The C libraries, as headers with the static inlines that Swift cannot import by itself.
+
+    // Layer 0: values and rules; no I/O, no clock, no randomness.
+
+    // Layer 1: the disk, the network, the wire. They do not know each other.
+
+    // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
+
+  ]
+)
