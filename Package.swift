@@ -27,11 +27,13 @@ let package = Package(
 
     // Layer 0: values and rules; no I/O, no clock, no randomness.
     layer("JSONText"),
+    layer("OuttrayProtocol", ["JSONText"]),
 
     // Layer 1: the disk, the network, the wire. They do not know each other.
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
 
     tests("JSONTextTests", ["JSONText"]),
+    tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
   ]
 )
