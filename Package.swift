@@ -30,10 +30,12 @@ let package = Package(
     layer("OuttrayProtocol", ["JSONText"]),
 
     // Layer 1: the disk, the network, the wire. They do not know each other.
+    layer("JSONRPC", ["JSONText"]),
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
 
     tests("JSONTextTests", ["JSONText"]),
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
+    tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
   ]
 )
