@@ -28,6 +28,7 @@ let package = Package(
     // Layer 0: values and rules; no I/O, no clock, no randomness.
     layer("JSONText"),
     layer("OuttrayProtocol", ["JSONText"]),
+    layer("QueueModel", ["JSONText"]),
 
     // Layer 1: the disk, the network, the wire. They do not know each other.
     layer("JSONRPC", ["JSONText"]),
@@ -36,6 +37,7 @@ let package = Package(
 
     tests("JSONTextTests", ["JSONText"]),
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
+    tests("QueueModelTests", ["QueueModel", "JSONText"]),
     tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
   ]
 )

@@ -1,0 +1,56 @@
+package import JSONText
+
+/// The body as the host described it.
+package enum BodyDescription: Sendable {
+  case none
+  /// Sent exactly as it stood in the host's line.
+  case data(JSON)
+  case form([FormField])
+  case file(FilePath)
+
+  package var kind: BodyKind {
+    switch self {
+    case .none: .none
+    case .data: .data
+    case .form: .form
+    case .file: .file
+    }
+  }
+
+  /// Source files in the order of the descriptor.
+  package var paths: [FilePath] {
+    switch self {
+    case .none, .data: []
+    case .file(let path): [path]
+    case .form(let fields):
+      fields.compactMap { field in
+        switch field.content {
+        case .string: nil
+        case .path(let path, _): path
+        }
+      }
+    }
+  }
+
+  /// Whether staging has to read a file.
+  package var namesFiles: Bool { !paths.isEmpty }
+
+  /// Whether it describes the same body as `other`, which is stored (D5).
+  ///
+  /// - Parameter storedData: The body of `other` when that is `data`; its description does not hold it.
+  func isSame(as other: BodyDescription, storedData: JSON?) -> Bool {
+    switch (self, other) {
+    case (.none, .none): true
+    case (.data(let data), .data): storedData.map { data.isEquivalent(to: $0) } ?? false
+    case (.file(let left), .file(let right)): left == right
+    case (.form(let left), .form(let right)):
+      left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+    case (.none, _), (.data, _), (.file, _), (.form, _): false
+    }
+  }
+}
+
+/// The kinds of body, by the descriptor's field that sets them.
+package enum BodyKind: String, Sendable, CaseIterable {
+  case none, data, form, file, parts
+}

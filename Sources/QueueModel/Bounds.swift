@@ -1,0 +1,18 @@
+/// The sizes that this module holds to.
+enum Bounds {
+  /// The largest integer of the protocol, 2^53 - 1: what a double still holds exactly.
+  static let integer: Int64 = 9_007_199_254_740_991
+  /// Bytes of an id or a key (D10).
+  static let name = 256
+  /// Bytes of an answer's body that an attempt event holds (B173).
+  static let attemptBody = 4096
+  /// Bytes of one URL, and of one map of headers with its line ends: libcurl cannot build a request head of 1
+  /// MiB, and what cannot be sent is refused before it is kept.
+  static let requestHead = 256 * 1024
+  /// 2xx answers cut in a row until one of them counts (D12).
+  static let cutAnswers: Int64 = 5
+  /// Ranges of one chunk plan.
+  static let ranges: Int64 = 100_000
+  /// Attempts at once, parts at once.
+  static let concurrency: Int64 = 1024
+}

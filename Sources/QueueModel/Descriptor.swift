@@ -1,0 +1,124 @@
+package import JSONText
+
+/// A request that can be sent as far as that can be known now. Made by validation alone
+/// (`Descriptor(reading:)`), or read back from what validation had accepted (`Descriptor(stored:)`).
+package struct Descriptor: Sendable {
+  /// nil only with `parts`.
+  package let url: RequestURL?
+  package let method: HTTPMethod
+  package let headers: HeaderFields
+  package let body: BodyDescription
+  package let accept: [AcceptRule]
+  /// Wall clock, ms; nil takes `lifetimeMs` from configure.
+  package let expiresAt: Int64?
+  package let retry: RetryLayer?
+  /// nil follows `setWifiOnly`.
+  package let wifiOnly: Bool?
+  package let priority: Priority
+  package let timeouts: TimeoutLayer?
+  package let idempotencyKey: IdempotencyKey
+  package let staging: Staging
+
+  package enum Priority: String, Sendable, CaseIterable {
+    case high, normal
+  }
+
+  /// How a source file comes into the queue (D28).
+  package enum Staging: String, Sendable, CaseIterable {
+    case copy, move, reference
+  }
+
+  /// `Idempotency-Key` on POST and PATCH (D19).
+  package enum IdempotencyKey: Sendable, Equatable {
+    /// A new key that stays while the body stays.
+    case automatic
+    case off
+    case given(String)
+  }
+
+  fileprivate static let names = [
+    "url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly",
+    "priority", "timeouts", "idempotencyKey", "staging",
+  ]
+
+  /// Reads what a host sent. A null is a body in `data`, is refused in `wifiOnly`, and counts as absent
+  /// elsewhere (B9, B46, B117).
+  ///
+  /// - Throws: The first thing that is wrong, by its path from the params on.
+  package init(reading json: JSON, path: String = "request") throws(InvalidInput) {
+    let reader = try DescriptorReader(json, path: path, names: Self.names)
+    method = try reader.method()
+    body = try reader.body(of: method)
+    url = try reader.url()
+    headers = try reader.headers()
+    accept = try reader.accept()
+    expiresAt = try reader.object.integer("expiresAt", in: 1...Bounds.integer)
+    retry = try reader.retry()
+    wifiOnly = try reader.object.bool("wifiOnly")
+    priority = try reader.object.choice("priority") ?? .normal
+    timeouts = try reader.timeouts()
+    idempotencyKey = try reader.idempotencyKey()
+    staging = try reader.staging()
+  }
+
+  /// Reads back what `storedText` gave.
+  ///
+  /// - Parameter kind: Of the body; the value of a `data` body is kept elsewhere, and null stands in its
+  ///   place.
+  package init(stored json: JSON, kind: BodyKind) throws(InvalidInput) {
+    let reader = try DescriptorReader(json, path: "stored", names: Self.names)
+    method = try reader.method()
+    body = kind == .data ? .data(.null) : try reader.body(of: method)
+    guard body.kind == kind else {
+      throw InvalidInput(path: "stored", message: "must describe a body of kind \(kind.rawValue)")
+    }
+    url = try reader.url()
+    headers = reader.object["headers"].map { HeaderFields(stored: $0) } ?? HeaderFields()
+    accept = try reader.accept()
+    expiresAt = try reader.object.integer("expiresAt", in: 1...Bounds.integer)
+    retry = try reader.retry()
+    wifiOnly = try reader.object.bool("wifiOnly")
+    priority = try reader.object.choice("priority") ?? .normal
+    timeouts = try reader.timeouts()
+    idempotencyKey = try reader.idempotencyKey()
+    staging = try reader.staging()
+  }
+
+  /// The JSON text of everything but the value of `data`; `init(stored:)` is its exact inverse.
+  package var storedText: [UInt8] {
+    var writer = JSONWriter()
+    writer.object { object in
+      if let url { object.member("url", url.text) }
+      object.member("method", method.rawValue)
+      if !headers.fields.isEmpty { object.member("headers") { headers.write(into: &$0) } }
+      switch body {
+      case .none, .data: break
+      case .file(let path): object.member("file", path.text)
+      case .form(let fields):
+        object.member("form") { list in list.array { for field in fields { field.write(into: &$0) } } }
+      }
+      if !accept.isEmpty { object.member("accept") { accept.write(into: &$0) } }
+      if let expiresAt { object.member("expiresAt", expiresAt) }
+      if let retry { object.member("retry") { retry.write(into: &$0) } }
+      if let wifiOnly { object.member("wifiOnly", wifiOnly) }
+      if priority != .normal { object.member("priority", priority.rawValue) }
+      if let timeouts { object.member("timeouts") { timeouts.write(into: &$0) } }
+      switch idempotencyKey {
+      case .automatic: break
+      case .off: object.member("idempotencyKey", false)
+      case .given(let key): object.member("idempotencyKey", key)
+      }
+      if staging != .copy { object.member("staging", staging.rawValue) }
+    }
+    return writer.bytes
+  }
+}
+
+/// The methods that a request may have.
+package enum HTTPMethod: String, Sendable, CaseIterable {
+  case post = "POST"
+  case put = "PUT"
+  case patch = "PATCH"
+  case delete = "DELETE"
+  case get = "GET"
+}

@@ -1,0 +1,88 @@
+import JSONText
+
+/// Reads a descriptor member by member.
+struct DescriptorReader {
+  let object: ObjectReader
+
+  init(_ json: JSON, path: String, names: [String]) throws(InvalidInput) {
+    let all = try ObjectReader(json, path: path, names: names)
+    object = all.droppingNulls(except: ["data", "wifiOnly"])
+  }
+
+  func method() throws(InvalidInput) -> HTTPMethod { try object.choice("method") ?? .post }
+
+  func url() throws(InvalidInput) -> RequestURL {
+    let path = object.path(of: "url")
+    return try RequestURL(reading: object.required("url").nonEmptyString(at: path), path: path)
+  }
+
+  func headers() throws(InvalidInput) -> HeaderFields {
+    guard let json = object["headers"] else { return HeaderFields() }
+    return try HeaderFields(reading: json, path: object.path(of: "headers"))
+  }
+
+  func body(of method: HTTPMethod) throws(InvalidInput) -> BodyDescription {
+    guard object["parts"] == nil else {
+      throw InvalidInput(path: object.path(of: "parts"), message: "is not served by this version")
+    }
+    let given = ["data", "form", "file"].filter { object[$0] != nil }
+    guard given.count <= 1 else {
+      throw InvalidInput(
+        path: object.path, message: "must have at most one body, and has \(given.joined(separator: " and "))")
+    }
+    guard let kind = given.first, let json = object[kind] else { return .none }
+    let path = object.path(of: kind)
+    guard method != .get else { throw InvalidInput(path: path, message: "must be left out of a GET") }
+    switch kind {
+    case "data": return .data(json)
+    case "form": return .form(try form(json, path: path))
+    default: return .file(try FilePath(reading: json.nonEmptyString(at: path), path: path))
+    }
+  }
+
+  private func form(_ json: JSON, path: String) throws(InvalidInput) -> [FormField] {
+    var fields: [FormField] = []
+    for (fieldPath, field) in try json.array(at: path) {
+      fields.append(try FormField(reading: field, path: fieldPath))
+    }
+    guard !fields.isEmpty else { throw InvalidInput(path: path, message: "must have at least one field") }
+    return fields
+  }
+
+  func accept() throws(InvalidInput) -> [AcceptRule] {
+    guard let json = object["accept"] else { return [] }
+    return try [AcceptRule](reading: json, path: object.path(of: "accept"))
+  }
+
+  func retry() throws(InvalidInput) -> RetryLayer? {
+    guard let json = object["retry"] else { return nil }
+    return try RetryLayer(reading: json, path: object.path(of: "retry"))
+  }
+
+  func timeouts() throws(InvalidInput) -> TimeoutLayer? {
+    guard let json = object["timeouts"] else { return nil }
+    return try TimeoutLayer(reading: json, path: object.path(of: "timeouts"))
+  }
+
+  func idempotencyKey() throws(InvalidInput) -> Descriptor.IdempotencyKey {
+    guard let json = object["idempotencyKey"] else { return .automatic }
+    if json.bool == false { return .off }
+    let path = object.path(of: "idempotencyKey")
+    guard let key = json.string, !key.isEmpty else {
+      throw InvalidInput(path: path, message: "must be false or a non-empty string")
+    }
+    try HeaderRules.check(value: key, path: path)
+    return .given(key)
+  }
+
+  func staging() throws(InvalidInput) -> Descriptor.Staging {
+    let staging: Descriptor.Staging = try object.choice("staging") ?? .copy
+    switch staging {
+    case .copy: return .copy
+    case .move, .reference:
+      throw InvalidInput(
+        path: object.path(of: "staging"),
+        message: "must be copy; \(staging.rawValue) is not served by this version")
+    }
+  }
+}

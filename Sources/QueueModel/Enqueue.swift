@@ -1,0 +1,36 @@
+package import JSONText
+
+/// What a host asks for with `enqueue`.
+package struct Enqueue: Sendable {
+  package var id: EntryID
+  package var key: EntryKey
+  /// Object, array or null.
+  package var vars: JSON
+  package var request: Descriptor
+  /// The number of the newest header patch when the call arrived. One that arrives while the body is staged
+  /// is newer than the headers of the call and applies to them (protocol.md section 1). nil takes the newest
+  /// at the commit.
+  package var headerRevision: Int64?
+
+  package init(id: EntryID, key: EntryKey, vars: JSON, request: Descriptor, headerRevision: Int64? = nil) {
+    self.id = id
+    self.key = key
+    self.vars = vars
+    self.request = request
+    self.headerRevision = headerRevision
+  }
+
+  /// Wall clock, ms: the descriptor's, else the default's distance from now.
+  func expiresAt(lifetimeMs: Int64, now: Moment) -> Int64 {
+    let (sum, overflow) = now.wall.addingReportingOverflow(lifetimeMs)
+    return request.expiresAt ?? (overflow ? Bounds.integer : min(sum, Bounds.integer))
+  }
+
+  /// The Idempotency-Key for a body that is new (D19).
+  func freshIdempotencyKey(_ randomness: any Randomness) -> String? {
+    switch request.method {
+    case .post, .patch: randomness.uuid()
+    case .put, .delete, .get: nil
+    }
+  }
+}

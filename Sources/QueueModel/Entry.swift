@@ -1,0 +1,127 @@
+package import JSONText
+
+/// One request of the queue: what a host asked for and where it stands. A value; the store holds the truth.
+package struct Entry: Sendable {
+  /// Creation number: rises, never given twice while the process lives.
+  package let number: Int64
+  package var id: EntryID
+  package var key: EntryKey
+  /// The host's own, kept byte for byte.
+  package var vars: JSON
+  /// From 1; rises when a settled entry reopens and when the body is replaced.
+  package var generation: Int64
+  package var request: Descriptor
+  package var body: StagedBody
+  /// The Idempotency-Key that was made for the body of a POST or PATCH (D19); nil for other methods, and once
+  /// the body was answered with an error. `transmission` says whether it is sent.
+  package var idempotencyKey: String?
+  /// The number of the newest header patch when the entry's own headers were given; only newer ones apply
+  /// (D1).
+  package var headerRevision: Int64
+  /// Wall clock, ms; inclusive (D4).
+  package var expiresAt: Int64
+  package var state: State
+  /// Attempts of this generation (D3).
+  package var attempts: Int64
+  package var failures: FailureCounts
+  /// Of the current or last attempt; the total once completed.
+  package var bytesSent: Int64
+  /// X-Request-Id of the last attempt.
+  package var lastRequestID: String?
+  /// Wall clock, ms.
+  package var createdAt: Int64
+  package var updatedAt: Int64
+
+  /// What is stored. `paused`, and the end of a wait for credentials or of an outage, are derived (`Gates`,
+  /// D1).
+  package enum State: Sendable, Equatable {
+    case queued(Wait)
+    case running(Attempt)
+    /// A 401 or 403 came for headers of this revision; a newer patch that covers the entry lets it go.
+    case awaitingAuth(revision: Int64)
+    case settled(Outcome.Kind, eventID: String)
+  }
+
+  /// When a queued entry is due.
+  package struct Wait: Sendable, Equatable {
+    /// Queue time, ms.
+    package var due: Int64
+    /// True while it waits out a failure, so that `nextAttemptAt` is shown (D2).
+    package var isBackoff: Bool
+    /// The outage of its origin in which the last attempt failed before it was sent; its end wakes the entry
+    /// (D16).
+    package var outage: Int64?
+    /// 0 ..< 1: where in the spread after the end of the outage this entry wakes.
+    package var spread: Double
+
+    package init(due: Int64, isBackoff: Bool = false, outage: Int64? = nil, spread: Double = 0) {
+      self.due = due
+      self.isBackoff = isBackoff
+      self.outage = outage
+      self.spread = spread
+    }
+  }
+
+  /// The attempt in flight.
+  package struct Attempt: Sendable, Equatable {
+    package var ordinal: Int64
+    package var requestID: String
+    /// The newest patch when its headers were put together; `outdated` once the entry's own headers are newer
+    /// (D7).
+    package var headerRevision: Int64
+
+    /// Older than every patch.
+    package static let outdated: Int64 = -1
+
+    package init(ordinal: Int64, requestID: String, headerRevision: Int64) {
+      self.ordinal = ordinal
+      self.requestID = requestID
+      self.headerRevision = headerRevision
+    }
+  }
+
+  package init(
+    number: Int64, id: EntryID, key: EntryKey, vars: JSON, generation: Int64, request: Descriptor,
+    body: StagedBody,
+    idempotencyKey: String?, headerRevision: Int64, expiresAt: Int64, state: State, attempts: Int64 = 0,
+    failures: FailureCounts = FailureCounts(), bytesSent: Int64 = 0, lastRequestID: String? = nil,
+    createdAt: Int64, updatedAt: Int64
+  ) {
+    self.number = number
+    self.id = id
+    self.key = key
+    self.vars = vars
+    self.generation = generation
+    self.request = request
+    self.body = body
+    self.idempotencyKey = idempotencyKey
+    self.headerRevision = headerRevision
+    self.expiresAt = expiresAt
+    self.state = state
+    self.attempts = attempts
+    self.failures = failures
+    self.bytesSent = bytesSent
+    self.lastRequestID = lastRequestID
+    self.createdAt = createdAt
+    self.updatedAt = updatedAt
+  }
+}
+
+extension Entry {
+  /// Where it is sent; nil only for an entry in parts.
+  package var origin: Origin? { request.url?.origin }
+
+  /// Queued, running or waiting for credentials, paused or not.
+  package var isLive: Bool {
+    switch state {
+    case .queued, .running, .awaitingAuth: true
+    case .settled: false
+    }
+  }
+
+  /// The attempt in flight.
+  package var attemptInFlight: AttemptID? {
+    guard case .running(let attempt) = state else { return nil }
+    return AttemptID(entry: number, generation: generation, ordinal: attempt.ordinal)
+  }
+}

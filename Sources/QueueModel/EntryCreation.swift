@@ -1,0 +1,92 @@
+extension Entry {
+  /// A new entry, due now.
+  ///
+  /// - Parameter lifetimeMs: Distance of the default `expiresAt`.
+  package static func created(
+    number: Int64, from enqueue: Enqueue, body: StagedBody, gates: Gates, lifetimeMs: Int64, now: Moment,
+    randomness: any Randomness
+  ) -> Decision {
+    let entry = Entry(
+      number: number, id: enqueue.id, key: enqueue.key, vars: enqueue.vars, generation: 1,
+      request: enqueue.request, body: body,
+      idempotencyKey: enqueue.freshIdempotencyKey(randomness),
+      headerRevision: enqueue.headerRevision ?? gates.headerRevision,
+      expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
+      createdAt: now.wall, updatedAt: now.wall)
+    return Decision(entry: entry, effects: [.state])
+  }
+
+  /// The same body was enqueued again for a live entry: its metadata is replaced, a wait ends, a wait for
+  /// credentials too; attempts and rule counts go on (B211, B212, B222). An attempt in flight goes on as
+  /// well, unless the new key is paused (D6).
+  package func resumed(by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) -> Decision {
+    var entry = self
+    entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
+    switch state {
+    case .settled: return .unchanged(self)
+    case .queued, .awaitingAuth:
+      entry.state = .queued(Wait(due: now.steady))
+      entry.failures.streak = 0
+      return Decision(entry: entry, effects: [.state])
+    case .running(var attempt):
+      if gates.isPaused(entry.key) { return entry.stopped(now: now) }
+      // What was current stays so only if the attempt sent what would be sent now.
+      let isCurrent = attempt.headerRevision >= gates.revision(for: self)
+      let isSame = gates.headers(for: entry) == gates.headers(for: self)
+      attempt.headerRevision =
+        isCurrent && isSame ? max(attempt.headerRevision, gates.revision(for: entry)) : Attempt.outdated
+      entry.state = .running(attempt)
+      return Decision(entry: entry, effects: [.state])
+    }
+  }
+
+  /// Another body takes the place of the old one; the entry runs as a new generation. Not while it is
+  /// running.
+  ///
+  /// - Parameter body: The new one; nil keeps the one that the entry owns, since its source is gone (D28).
+  package func replaced(
+    by enqueue: Enqueue, body: StagedBody?, gates: Gates, lifetimeMs: Int64, now: Moment,
+    randomness: any Randomness
+  ) -> Decision {
+    if case .running = state { return .unchanged(self) }
+    var entry = self
+    entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
+    entry.beginGeneration(now: now)
+    entry.body = body ?? self.body
+    entry.idempotencyKey = enqueue.freshIdempotencyKey(randomness)
+    return Decision(entry: entry, effects: [.state], releasesBody: body != nil)
+  }
+
+  /// The same body was enqueued again after an error: it runs as a new generation and settles once more.
+  package func reopened(
+    by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment, randomness: any Randomness
+  ) -> Decision {
+    guard case .settled(.error, _) = state else { return .unchanged(self) }
+    var entry = self
+    entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
+    entry.beginGeneration(now: now)
+    // An answer had spent the old one; after any other end the same key tells the server that it is the same
+    // request.
+    entry.idempotencyKey = idempotencyKey ?? enqueue.freshIdempotencyKey(randomness)
+    return Decision(entry: entry, effects: [.state])
+  }
+
+  /// Everything that is not part of the body's identity (D5).
+  private mutating func take(_ enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) {
+    key = enqueue.key
+    vars = enqueue.vars
+    request = enqueue.request
+    headerRevision = enqueue.headerRevision ?? gates.headerRevision
+    expiresAt = enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now)
+    updatedAt = now.wall
+  }
+
+  private mutating func beginGeneration(now: Moment) {
+    generation += 1
+    attempts = 0
+    failures = FailureCounts()
+    bytesSent = 0
+    lastRequestID = nil
+    state = .queued(Wait(due: now.steady))
+  }
+}

@@ -1,0 +1,57 @@
+extension Entry {
+  /// `cancel` of a live entry; its body is let go of.
+  ///
+  /// `bytesSent` of an attempt in flight is what the caller has set it to.
+  package func cancelled(now: Moment, randomness: any Randomness) -> Decision {
+    guard isLive else { return .unchanged(self) }
+    var decision = settled(.cancelled(reason: "user"), now: now, randomness: randomness)
+    decision.entry.body.place = .none
+    decision.releasesBody = true
+    if let attempt = attemptInFlight {
+      decision.effects = [.stop(attempt), .progress(bytesSent: bytesSent)] + decision.effects
+    }
+    return decision
+  }
+
+  /// The deadline has come (D4): the entry settles, unless it is running. The caller does not ask for a
+  /// paused one.
+  package func expired(now: Moment, randomness: any Randomness) -> Decision {
+    switch state {
+    case .running, .settled: return .unchanged(self)
+    case .queued, .awaitingAuth:
+      guard now.wall >= expiresAt else { return .unchanged(self) }
+      return settled(
+        .error(kind: .expired, message: Entry.expiryMessage, response: nil), now: now, randomness: randomness)
+    }
+  }
+
+  static let expiryMessage = "expiresAt has passed"
+
+  /// The end of a settle cycle: one outcome, told after the state.
+  func settled(_ settlement: Outcome.Settlement, now: Moment, randomness: any Randomness) -> Decision {
+    var entry = self
+    let eventID = randomness.uuid()
+    entry.state = .settled(settlement.kind, eventID: eventID)
+    entry.updatedAt = now.wall
+    switch settlement {
+    case .completed: entry.bytesSent = body.length
+    case .error(.http, _, _): entry.idempotencyKey = nil
+    case .error, .cancelled: break
+    }
+    let outcome = Outcome(
+      eventID: eventID, entry: number, id: id, key: key, vars: vars, at: now.wall, generation: generation,
+      attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: body.length,
+      url: request.url?.text ?? "", method: request.method, partIndex: nil, settlement: settlement)
+    return Decision(entry: entry, outcome: outcome, effects: [.state])
+  }
+
+  /// Whether the acknowledgement of `outcome` forgets the entry: not after an error, and not when the entry
+  /// has gone on since (B188, B220).
+  package func isForgotten(by outcome: Outcome) -> Bool {
+    switch state {
+    case .settled(.completed, let eventID), .settled(.cancelled, let eventID):
+      generation == outcome.generation && eventID == outcome.eventID
+    case .settled(.error, _), .queued, .running, .awaitingAuth: false
+    }
+  }
+}

@@ -1,0 +1,69 @@
+package import JSONText
+
+/// An entry as its host sees it (protocol.md section 2).
+package struct Row: Sendable {
+  package var id: EntryID
+  package var key: EntryKey
+  package var vars: JSON
+  package var state: State
+  /// Body bytes; of the attempt in flight only as the store knows them, the total once completed.
+  package var bytesSent: Int64
+  package var totalBytes: Int64
+  package var attempts: Int64
+  /// Wall clock, ms.
+  package var updatedAt: Int64
+  /// Wall clock, ms; only while the entry waits out a backoff and is not paused (D1, D2).
+  package var nextAttemptAt: Int64?
+
+  /// By wire name (D1).
+  package enum State: String, Sendable, Hashable, CaseIterable {
+    case queued, running
+    case awaitingAuth = "awaiting-auth"
+    case paused, completed, error, cancelled
+
+    init(_ kind: Outcome.Kind) {
+      switch kind {
+      case .completed: self = .completed
+      case .error: self = .error
+      case .cancelled: self = .cancelled
+      }
+    }
+  }
+
+  package init(_ entry: Entry, gates: Gates, now: Moment) {
+    id = entry.id
+    key = entry.key
+    vars = entry.vars
+    state = gates.standing(of: entry)
+    bytesSent = entry.bytesSent
+    totalBytes = entry.body.length
+    attempts = entry.attempts
+    updatedAt = entry.updatedAt
+    nextAttemptAt = state == .queued ? Self.nextAttempt(of: entry, gates: gates, now: now) : nil
+  }
+
+  /// Never behind the deadline, since no attempt follows that (B170).
+  private static func nextAttempt(of entry: Entry, gates: Gates, now: Moment) -> Int64? {
+    guard case .queued(let wait) = entry.state, wait.isBackoff, let due = gates.dueTime(of: entry),
+      due > now.steady
+    else { return nil }
+    return min(now.wall(at: due), entry.expiresAt)
+  }
+
+  /// Bytes of the row in a frame, near enough for the size of a page.
+  package var size: Int { id.text.utf8.count + key.text.utf8.count + vars.count + 160 }
+
+  package func write(into writer: inout JSONWriter) {
+    writer.object {
+      $0.member("id", id.text)
+      $0.member("key", key.text)
+      $0.member("vars", vars)
+      $0.member("state", state.rawValue)
+      $0.member("bytesSent", bytesSent)
+      $0.member("totalBytes", totalBytes)
+      $0.member("attempts", attempts)
+      $0.member("updatedAt", updatedAt)
+      if let nextAttemptAt { $0.member("nextAttemptAt", nextAttemptAt) }
+    }
+  }
+}

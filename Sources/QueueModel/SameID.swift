@@ -1,0 +1,63 @@
+package import JSONText
+
+/// What an `enqueue` does to the entry that its id names already (D5 to D8).
+package enum SameID: Sendable, Equatable {
+  case create
+  /// A live entry, the same body.
+  case resume
+  /// Another body in place of one that is not running; or cancelled, whose body was let go of. A settled
+  /// entry reopens.
+  case replace
+  /// Settled with an error, the same body.
+  case reopen
+  /// Completed, the same body: the outcome is delivered again (D8).
+  case redeliver(eventID: String)
+  /// Running, another body: `E_RUNNING`.
+  case refuseRunning
+
+  /// Whether the body has to be staged.
+  package var needsBody: Bool {
+    switch self {
+    case .create, .replace: true
+    case .resume, .reopen, .redeliver, .refuseRunning: false
+    }
+  }
+
+  /// - Parameters:
+  ///   - storedData: The body of `existing` when that is `data`.
+  ///   - sourceStamps: What the source paths of `incoming` look like now, in the order of the descriptor;
+  ///     nil where none is a regular file, and nil as a whole when nobody looked.
+  package static func rule(
+    for incoming: Enqueue, existing: Entry?, storedData: JSON?, sourceStamps: [SourceStamp?]?
+  ) -> SameID {
+    guard let existing else { return .create }
+    let isSame = existing.hasSameBody(
+      as: incoming.request, storedData: storedData, sourceStamps: sourceStamps)
+    switch existing.state {
+    case .queued, .awaitingAuth: return isSame ? .resume : .replace
+    case .running: return isSame ? .resume : .refuseRunning
+    case .settled(.cancelled, _): return .replace
+    case .settled(.error, _): return isSame ? .reopen : .replace
+    case .settled(.completed, let eventID): return isSame ? .redeliver(eventID: eventID) : .replace
+    }
+  }
+}
+
+extension Entry {
+  /// Whether `incoming` sends the same body as this entry: kind, content, url and method (D5).
+  func hasSameBody(as incoming: Descriptor, storedData: JSON?, sourceStamps: [SourceStamp?]?) -> Bool {
+    guard request.method == incoming.method, request.url == incoming.url,
+      incoming.body.isSame(as: request.body, storedData: storedData)
+    else { return false }
+    guard let sourceStamps, !sourceStamps.isEmpty else { return true }
+    guard sourceStamps.count == body.sources.count else { return false }
+    // A source that is gone compares by its path alone.
+    return zip(sourceStamps, body.sources).allSatisfy { now, staged in now == nil || now == staged }
+  }
+
+  /// Whether the body that the entry owns is the one that `incoming` describes, as far as paths go: when a
+  /// source is gone, it is sent once more (D28).
+  package func ownsBody(of incoming: Descriptor) -> Bool {
+    body.place != .none && incoming.body.namesFiles && incoming.body.isSame(as: request.body, storedData: nil)
+  }
+}
