@@ -24,6 +24,8 @@ let package = Package(
   name: "outtray",
   targets: [
     // The C libraries, as headers with the static inlines that Swift cannot import by itself.
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CLinux"),
 
     // Layer 0: values and rules; no I/O, no clock, no randomness.
     layer("JSONText"),
@@ -32,6 +34,7 @@ let package = Package(
 
     // Layer 1: the disk, the network, the wire. They do not know each other.
     layer("JSONRPC", ["JSONText"]),
+    layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
 
@@ -39,5 +42,6 @@ let package = Package(
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
     tests("QueueModelTests", ["QueueModel", "JSONText"]),
     tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
+    tests("QueueStoreTests", ["QueueStore", "QueueModel", "JSONText", "CSQLite"]),
   ]
 )

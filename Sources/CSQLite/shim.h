@@ -1,0 +1,27 @@
+#pragma once
+#include <sqlite3.h>
+
+// Swift imports neither the cast behind SQLITE_TRANSIENT nor variadic functions.
+
+static inline int outtray_bind_text(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_text(statement, index, count == 0 ? "" : (const char *)bytes, count, SQLITE_TRANSIENT);
+}
+
+// A null pointer would bind NULL in place of an empty blob.
+static inline int outtray_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, int count) {
+  return sqlite3_bind_blob(statement, index, count == 0 ? "" : bytes, count, SQLITE_TRANSIENT);
+}
+
+// Keeps a failed open, or a failed check, from writing into the database when the connection is closed.
+static inline int outtray_no_checkpoint_on_close(sqlite3 *database) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)0);
+}
+
+// Syncs the write-ahead log through SQLite's own file. 0 when there is none yet.
+static inline int outtray_sync_log(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  if (result != SQLITE_OK) return result;
+  if (!file || !file->pMethods) return SQLITE_OK;
+  return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}

@@ -1,0 +1,134 @@
+import Glibc
+import JSONText
+package import QueueModel
+
+/// Brings bodies into the store, apart from the database and on any thread. Until a row names the file,
+/// nobody does: a crash leaves it to the rules for orphans.
+package struct BodyStager: Sendable {
+  private let folder: BodyFolder
+  /// Called when a body was copied and is about to be checked; a test changes its source here.
+  var onCopied: @Sendable () -> Void = {}
+
+  package init(folder: BodyFolder) { self.folder = folder }
+
+  /// How often a file that changes while it is read is read again.
+  private static let tries = 3
+
+  /// A body of at most 64 KiB as bytes, a larger one as a file: synced, and its name too (D27). Every source
+  /// is found and opened before the first byte is written (B136). A failure leaves nothing behind.
+  package func stage(
+    _ description: BodyDescription, staging: Descriptor.Staging, randomness: any Randomness
+  ) throws(StageError) -> Staged {
+    switch staging {
+    case .copy: break
+    case .move, .reference:
+      throw .storage(message: "staging \(staging.rawValue) is not served by this version")
+    }
+    switch description {
+    case .none: return Staged(body: .none, rowBytes: nil)
+    case .data(let json):
+      let bytes = Array(json.text)
+      guard bytes.count > Staged.rowLimit else { return Staged(data: bytes) }
+      let content = BodyContent(kind: .data, contentType: Staged.dataContentType, pieces: [.bytes(bytes)])
+      return try stage(content, sources: [], randomness)
+    case .file(let path):
+      return try retrying { () throws(StageError) in
+        let source = try open(path, field: "request.file")
+        let content = BodyContent(kind: .file, contentType: nil, pieces: [.file(source)])
+        return try stage(content, sources: [source], randomness)
+      }
+    case .form(let fields):
+      return try retrying { () throws(StageError) in
+        try stage(form: fields, randomness)
+      }
+    }
+  }
+
+  /// What each source path of the body looks like now, in the order of the descriptor; nil where it names no
+  /// regular file (D5).
+  package func stamps(of description: BodyDescription) -> [SourceStamp?] {
+    switch description {
+    case .none, .data: []
+    case .file(let path): [SourceStamp(of: path)]
+    case .form(let fields):
+      fields.compactMap { field -> SourceStamp?? in
+        switch field.content {
+        case .string: nil
+        case .path(let path, _): .some(SourceStamp(of: path))
+        }
+      }
+    }
+  }
+
+  private func retrying(_ stage: () throws(StageError) -> Staged) throws(StageError) -> Staged {
+    for _ in 1..<BodyStager.tries {
+      do throws(StageError) {
+        return try stage()
+      } catch {
+        guard case .changed = error else { throw error }
+      }
+    }
+    return try stage()
+  }
+
+  private func stage(form fields: [FormField], _ randomness: any Randomness) throws(StageError) -> Staged {
+    var sources: [Int: SourceFile] = [:]
+    for (index, field) in fields.enumerated() {
+      guard case .path(let path, _) = field.content else { continue }
+      sources[index] = try open(path, field: "request.form[\(index)].path")
+    }
+    let multipart = Multipart(fields, randomness: randomness)
+    let pieces = multipart.pieces.compactMap { piece -> BodyContent.Piece? in
+      switch piece {
+      case .bytes(let bytes): .bytes(bytes)
+      case .file(let field): sources[field].map { .file($0) }
+      }
+    }
+    let content = BodyContent(kind: .form, contentType: multipart.contentType, pieces: pieces)
+    return try stage(content, sources: sources.sorted { $0.key < $1.key }.map(\.value), randomness)
+  }
+
+  private func stage(
+    _ content: BodyContent, sources: [SourceFile], _ randomness: any Randomness
+  ) throws(StageError) -> Staged {
+    let length = content.length
+    var body = StagedBody(
+      kind: content.kind, length: length, place: .row, contentType: content.contentType,
+      sources: sources.map(\.stamp))
+    if length <= Staged.rowLimit {
+      let bytes = try content.bytes()
+      try check(sources)
+      return Staged(body: body, rowBytes: bytes)
+    }
+    let name = randomness.uuid()
+    try write(content, to: name, sources)
+    body.place = .file(name: name)
+    return Staged(body: body, rowBytes: nil)
+  }
+
+  /// Nothing may remain of a body that cannot be had whole, such as when the disk fills.
+  private func write(
+    _ content: BodyContent, to name: String, _ sources: [SourceFile]
+  ) throws(StageError) {
+    let file = try folder.make(name)
+    defer { close(file) }
+    do throws(StageError) {
+      try content.write(to: file)
+      try check(sources)
+      if let number = SystemError.of({ fsync(file) }) { throw .storage(number) }
+      try folder.sync()
+    } catch {
+      folder.discard(name)
+      throw error
+    }
+  }
+
+  private func open(_ path: FilePath, field: String) throws(StageError) -> SourceFile {
+    try SourceFile(path, field: field, outside: folder.queueDirectory)
+  }
+
+  private func check(_ sources: [SourceFile]) throws(StageError) {
+    onCopied()
+    for source in sources where !source.isUnchanged { throw .changed(field: source.field) }
+  }
+}

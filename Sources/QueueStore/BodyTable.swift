@@ -1,0 +1,64 @@
+import QueueModel
+
+/// Bodies in the database, and the names of body files that no row needs any more (D27).
+final class BodyTable {
+  private let insert: Statement
+  private let select: Statement
+  private let delete: Statement
+  private let doom: Statement
+  private let doomed: Statement
+  private let forgetDoomed: Statement
+
+  /// Names were noted that are not unlinked yet, or that an earlier process left.
+  private(set) var mayHaveDoomed = true
+  /// This transaction let go of a file. It must be synced before that is unlinked: a power cut could bring
+  /// the row back, without its body.
+  private(set) var doomsInTransaction = false
+
+  init(_ connection: Connection) {
+    func statement(_ sql: String) -> Statement { Statement(connection, sql) }
+    insert = statement("INSERT OR REPLACE INTO body (number, bytes) VALUES (?, ?)")
+    select = statement("SELECT bytes FROM body WHERE number = ?")
+    delete = statement("DELETE FROM body WHERE number = ?")
+    doom = statement("INSERT OR IGNORE INTO doomed (name) VALUES (?)")
+    doomed = statement("SELECT name FROM doomed LIMIT ?")
+    forgetDoomed = statement("DELETE FROM doomed WHERE name = ?")
+  }
+
+  func put(_ bytes: [UInt8], of number: Int64) throws(StoreError) {
+    try insert.run {
+      $0.bind(number)
+      $0.bind(blob: bytes)
+    }
+  }
+
+  func bytes(of number: Int64) throws(StoreError) -> [UInt8]? {
+    try select.first({ $0.bind(number) }) { $0.bytes() }
+  }
+
+  /// Deletes the bytes of a body in the database, or notes the name of its file.
+  func release(_ body: StagedBody, of number: Int64) throws(StoreError) {
+    switch body.place {
+    case .none: break
+    case .row: try delete.run { $0.bind(number) }
+    case .file(let name):
+      try doom.run { $0.bind(name) }
+      doomsInTransaction = true
+    }
+  }
+
+  func doomedNames(limit: Int) throws(StoreError) -> [String] {
+    let names = try doomed.all({ $0.bind(Int64(limit)) }) { $0.text() }
+    if names.isEmpty { mayHaveDoomed = false }
+    return names
+  }
+
+  func forget(doomed name: String) throws(StoreError) {
+    try forgetDoomed.run { $0.bind(name) }
+  }
+
+  func transactionEnded(committed: Bool) {
+    if committed && doomsInTransaction { mayHaveDoomed = true }
+    doomsInTransaction = false
+  }
+}

@@ -1,0 +1,54 @@
+package import QueueModel
+
+/// Entries that the same gates hold: counted together, so that a gate closes a bucket and never single
+/// entries.
+package struct Bucket: Sendable {
+  /// What the entries of one bucket have in common.
+  package struct Identity: Hashable, Sendable {
+    package var key: EntryKey
+    package var origin: Origin
+    package var priority: Descriptor.Priority
+    /// As the entry sets it; nil follows the queue's setting.
+    package var wifiOnly: Bool?
+
+    package init(key: EntryKey, origin: Origin, priority: Descriptor.Priority, wifiOnly: Bool?) {
+      self.key = key
+      self.origin = origin
+      self.priority = priority
+      self.wifiOnly = wifiOnly
+    }
+
+    init(of entry: Entry) {
+      key = entry.key
+      // An entry in parts has its URLs in them.
+      origin = entry.request.url?.origin ?? Origin(text: "")
+      priority = entry.request.priority
+      wifiOnly = entry.request.wifiOnly
+    }
+  }
+
+  package var number: Int64
+  package var identity: Identity
+
+  package var key: EntryKey { identity.key }
+  package var origin: Origin { identity.origin }
+  package var priority: Descriptor.Priority { identity.priority }
+  package var wifiOnly: Bool? { identity.wifiOnly }
+
+  /// Entries by stored state, but for those that wait for credentials.
+  package var queued: Int64 = 0
+  package var running: Int64 = 0
+  /// Wait for credentials that no patch has brought.
+  package var awaitingAuth: Int64 = 0
+  /// Waited for credentials; a newer patch has let them go.
+  package var released: Int64 = 0
+  package var completed: Int64 = 0
+  package var error: Int64 = 0
+  package var cancelled: Int64 = 0
+  /// Of `queued`, those that the end of an outage wakes.
+  package var waking: Int64 = 0
+  /// The earliest due time of `queued`, queue time in ms.
+  package var due: Int64?
+  /// The earliest deadline of `queued`, `awaitingAuth` and `released`, wall clock in ms.
+  package var expiry: Int64?
+}

@@ -1,0 +1,88 @@
+import QueueModel
+
+/// What one transaction does to the counts of one bucket.
+struct BucketChange {
+  private var queued: Int64 = 0
+  private var running: Int64 = 0
+  private var awaitingAuth: Int64 = 0
+  private var released: Int64 = 0
+  private var completed: Int64 = 0
+  private var error: Int64 = 0
+  private var cancelled: Int64 = 0
+  private var waking: Int64 = 0
+  /// The earliest of the entries that came.
+  private var due: Int64?
+  private var expiry: Int64?
+  /// One that went may have been the earliest: only the rows can tell what is.
+  private var dueIsStale = false
+  private var expiryIsStale = false
+  /// An entry went, so the bucket may be empty.
+  private(set) var hasRemoved = false
+  var served: Int64 = 0
+
+  mutating func add(_ entry: Entry, covering: Int64) {
+    count(entry.state, covering: covering, by: 1)
+    switch entry.state {
+    case .queued(let wait):
+      due = min(due ?? .max, wait.due)
+      expiry = min(expiry ?? .max, entry.expiresAt)
+    case .awaitingAuth: expiry = min(expiry ?? .max, entry.expiresAt)
+    case .running, .settled: break
+    }
+  }
+
+  mutating func remove(_ state: Entry.State, covering: Int64) {
+    count(state, covering: covering, by: -1)
+    hasRemoved = true
+    switch state {
+    case .queued:
+      dueIsStale = true
+      expiryIsStale = true
+    case .awaitingAuth: expiryIsStale = true
+    case .running, .settled: break
+    }
+  }
+
+  private mutating func count(_ state: Entry.State, covering: Int64, by step: Int64) {
+    switch state {
+    case .queued(let wait):
+      queued += step
+      if wait.outage != nil { waking += step }
+    case .running: running += step
+    case .awaitingAuth(let revision):
+      if revision < covering { released += step } else { awaitingAuth += step }
+    case .settled(.completed, _): completed += step
+    case .settled(.error, _): error += step
+    case .settled(.cancelled, _): cancelled += step
+    }
+  }
+
+  static let sql = """
+    UPDATE bucket SET
+      queued = queued + ?2, running = running + ?3, awaiting_auth = awaiting_auth + ?4,
+      released = released + ?5, completed = completed + ?6, error = error + ?7, cancelled = cancelled + ?8,
+      waking = waking + ?9,
+      due = CASE WHEN ?10
+        THEN (SELECT due FROM entry WHERE bucket = ?1 AND due IS NOT NULL ORDER BY due LIMIT 1)
+        ELSE min(ifnull(due, ?11), ifnull(?11, due)) END,
+      expiry = CASE WHEN ?12
+        THEN (
+          SELECT expires_at FROM entry WHERE bucket = ?1 AND state IN ('queued', 'awaiting-auth')
+          ORDER BY expires_at LIMIT 1)
+        ELSE min(ifnull(expiry, ?13), ifnull(?13, expiry)) END,
+      served = max(served, ?14)
+    WHERE number = ?1
+    """
+
+  func bind(to statement: Statement, bucket: Int64) {
+    statement.bind(bucket)
+    for count in [queued, running, awaitingAuth, released, completed, error, cancelled, waking] {
+      statement.bind(count)
+    }
+    statement.bind(dueIsStale)
+    statement.bind(due)
+    statement.bind(expiryIsStale)
+    statement.bind(expiry)
+    statement.bind(served)
+  }
+}

@@ -1,0 +1,171 @@
+import QueueModel
+
+/// The counts, earliest due time and earliest deadline of each bucket, kept in the transaction that changes
+/// the entries. Changes gather in memory and are written before a bucket is read and before the commit, one
+/// statement a bucket.
+final class BucketTable {
+  /// Where an entry counts.
+  private struct Place {
+    var bucket: Int64
+    var covering: Int64
+  }
+
+  private let selectPlace: Statement
+  private let selectCovering: Statement
+  private let insertRow: Statement
+  private let updateRow: Statement
+  private let deleteEmpty: Statement
+  private let releaseKey: Statement
+  private let releaseAll: Statement
+  private let highest: Statement
+
+  /// Buckets met since the cache was emptied; bounded.
+  private var places: [Bucket.Identity: Place] = [:]
+  private var changes: [Int64: BucketChange] = [:]
+  private var lastNumber: Int64 = 0
+  private var lastServed: Int64 = 0
+  /// The newest patch that covers a bucket: asked when one is made.
+  private let covering: (Bucket.Identity) throws(StoreError) -> Int64
+
+  private static let placeLimit = 4096
+
+  init(
+    _ connection: Connection, covering: @escaping (Bucket.Identity) throws(StoreError) -> Int64
+  ) throws(StoreError) {
+    self.covering = covering
+    func statement(_ sql: String) -> Statement { Statement(connection, sql) }
+    selectPlace = statement(
+      """
+      SELECT number, covering FROM bucket WHERE key = ? AND origin = ? AND priority = ? AND wifi_only = ?
+      """)
+    selectCovering = statement("SELECT covering FROM bucket WHERE number = ?")
+    insertRow = statement(
+      """
+      INSERT INTO bucket (number, key, origin, priority, wifi_only, covering) VALUES (?, ?, ?, ?, ?, ?)
+      """)
+    updateRow = statement(BucketChange.sql)
+    deleteEmpty = statement(
+      """
+      DELETE FROM bucket WHERE number = ?
+        AND queued + running + awaiting_auth + released + completed + error + cancelled = 0
+      """)
+    let release = """
+      UPDATE bucket SET released = released + awaiting_auth, awaiting_auth = 0, covering = ?1
+      WHERE (?2 IS NULL OR origin = ?2)
+      """
+    releaseKey = statement("\(release) AND key = ?3")
+    releaseAll = statement(release)
+    highest = statement("SELECT ifnull(max(number), 0), ifnull(max(served), 0) FROM bucket")
+    try highest.each({ _ in }) { row in
+      lastNumber = row.int()
+      lastServed = row.int()
+      return false
+    }
+  }
+
+  /// The bucket of the entry; made if there is none.
+  func number(of entry: Entry) throws(StoreError) -> Int64 {
+    try place(of: Bucket.Identity(of: entry)).bucket
+  }
+
+  /// Notes a new entry, after its row was written.
+  func add(_ entry: Entry) throws(StoreError) {
+    let place = try place(of: Bucket.Identity(of: entry))
+    changes[place.bucket, default: BucketChange()].add(entry, covering: place.covering)
+  }
+
+  /// Notes that an entry is gone.
+  func remove(_ entry: Entry) throws(StoreError) {
+    let place = try place(of: Bucket.Identity(of: entry))
+    changes[place.bucket, default: BucketChange()].remove(entry.state, covering: place.covering)
+  }
+
+  /// Notes that an entry in this state is gone, whatever else it was.
+  func remove(_ state: Entry.State, from bucket: Int64) throws(StoreError) {
+    let covering = try selectCovering.first({ $0.bind(bucket) }) { $0.int() } ?? 0
+    changes[bucket, default: BucketChange()].remove(state, covering: covering)
+  }
+
+  /// Notes that an attempt of the entry begins, so that other buckets come first.
+  func serve(_ entry: Entry) throws(StoreError) {
+    let place = try place(of: Bucket.Identity(of: entry))
+    lastServed += 1
+    changes[place.bucket, default: BucketChange()].served = lastServed
+  }
+
+  /// Everything that a patch of this revision covers is let go.
+  func release(revision: Int64, keys: Set<EntryKey>?, origin: Origin?) throws(StoreError) {
+    try flush()
+    places.removeAll()
+    guard let keys else {
+      return try releaseAll.run {
+        $0.bind(revision)
+        $0.bind(origin?.text)
+      }
+    }
+    for key in keys {
+      try releaseKey.run {
+        $0.bind(revision)
+        $0.bind(origin?.text)
+        $0.bind(key.text)
+      }
+    }
+  }
+
+  var hasChanges: Bool { !changes.isEmpty }
+
+  /// Writes what has gathered.
+  func flush() throws(StoreError) {
+    guard !changes.isEmpty else { return }
+    for (number, change) in changes {
+      try updateRow.run { change.bind(to: $0, bucket: number) }
+      guard change.hasRemoved else { continue }
+      try deleteEmpty.run { $0.bind(number) }
+    }
+    // A bucket that was deleted must not be found again.
+    if changes.values.contains(where: \.hasRemoved) { places.removeAll() }
+    changes.removeAll(keepingCapacity: true)
+  }
+
+  /// The transaction was rolled back.
+  func forget() {
+    changes.removeAll()
+    places.removeAll()
+  }
+
+  private func place(of identity: Bucket.Identity) throws(StoreError) -> Place {
+    if let place = places[identity] { return place }
+    let stored = try selectPlace.first({
+      $0.bind(identity.key.text)
+      $0.bind(identity.origin.text)
+      $0.bind(identity.priority.rawValue)
+      $0.bind(BucketTable.code(of: identity.wifiOnly))
+    }) { Place(bucket: $0.int(), covering: $0.int()) }
+    let place = if let stored { stored } else { try make(identity) }
+    if places.count >= BucketTable.placeLimit { places.removeAll() }
+    places[identity] = place
+    return place
+  }
+
+  private func make(_ identity: Bucket.Identity) throws(StoreError) -> Place {
+    lastNumber += 1
+    let place = Place(bucket: lastNumber, covering: try covering(identity))
+    try insertRow.run {
+      $0.bind(place.bucket)
+      $0.bind(identity.key.text)
+      $0.bind(identity.origin.text)
+      $0.bind(identity.priority.rawValue)
+      $0.bind(BucketTable.code(of: identity.wifiOnly))
+      $0.bind(place.covering)
+    }
+    return place
+  }
+
+  static func code(of wifiOnly: Bool?) -> Int64 {
+    switch wifiOnly {
+    case nil: -1
+    case false?: 0
+    case true?: 1
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import CSQLite
+import Glibc
+
+/// One SQLite connection, used by one thread at a time.
+final class Connection {
+  let handle: OpaquePointer
+  /// Frames in the write-ahead log after the last commit of this connection.
+  private let logFrames = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+  /// Syncs the write-ahead log; a test puts a failing one in its place.
+  var syncLog: (OpaquePointer) -> Int32 = outtray_sync_log
+
+  enum Access {
+    case readOnly, readWrite
+  }
+
+  /// Opens the file, which must exist; reads and writes nothing yet.
+  init(path: [UInt8], _ access: Access) throws(StoreError) {
+    var opened: OpaquePointer?
+    let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+    let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    let code = (path + [0]).withUnsafeBufferPointer { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { sqlite3_open_v2($0.baseAddress, &opened, flags, nil) }
+    }
+    guard let opened else { throw .failed(code: code, message: "out of memory") }
+    handle = opened
+    logFrames.initialize(to: 0)
+    guard code == SQLITE_OK else { throw failure(code) }
+    // Another process may hold the write lock for a moment, such as a shell that somebody looks in with.
+    try check(sqlite3_busy_timeout(handle, Connection.patienceMs))
+    // Closing must not write: what was refused or failed stays as it was.
+    try check(outtray_no_checkpoint_on_close(handle))
+    let count:
+      @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
+        counter, _, _, frames in
+        counter?.assumingMemoryBound(to: Int32.self).pointee = frames
+        return SQLITE_OK
+      }
+    sqlite3_wal_hook(handle, count, logFrames)
+  }
+
+  deinit {
+    sqlite3_close_v2(handle)
+    logFrames.deallocate()
+  }
+
+  private static let patienceMs: Int32 = 5000
+
+  /// Runs statements that return nothing of use.
+  func execute(_ sql: String) throws(StoreError) {
+    try check(sqlite3_exec(handle, sql, nil, nil, nil))
+  }
+
+  /// The first column of the first row.
+  func integer(_ sql: String) throws(StoreError) -> Int64? {
+    try Statement(self, sql).first({ _ in }) { $0.int() }
+  }
+
+  func text(_ sql: String) throws(StoreError) -> String? {
+    try Statement(self, sql).first({ _ in }) { $0.text() }
+  }
+
+  /// Rows written since the connection was opened.
+  var changes: Int64 { sqlite3_total_changes64(handle) }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Bytes of the write-ahead log that are in use.
+  var logBytes: Int { Int(logFrames.pointee) * 4120 }
+
+  /// Makes everything that was committed survive a power cut.
+  func sync() throws(StoreError) {
+    let code = syncLog(handle)
+    guard code == SQLITE_OK else { throw .failed(code: code, message: "the log could not be synced") }
+  }
+
+  /// Copies the log into the database and syncs that. False when a reader kept some of it in the log.
+  @discardableResult
+  func checkpoint(truncating: Bool, patient: Bool) throws(StoreError) -> Bool {
+    var inLog: Int32 = 0
+    var copied: Int32 = 0
+    if !patient { try check(sqlite3_busy_timeout(handle, 0)) }
+    defer { if !patient { sqlite3_busy_timeout(handle, Connection.patienceMs) } }
+    let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, &inLog, &copied)
+    if code & 0xFF == SQLITE_BUSY { return false }
+    try check(code)
+    // -1 in both: the connection has read nothing yet, and nothing was done.
+    let isWhole = inLog >= 0 && inLog == copied
+    if isWhole { logFrames.pointee = 0 }
+    return isWhole
+  }
+
+  func check(_ code: Int32) throws(StoreError) {
+    guard code == SQLITE_OK else { throw failure(code) }
+  }
+
+  /// What the connection says about its last call.
+  func failure(_ code: Int32) -> StoreError {
+    .failed(code: code, message: String(cString: sqlite3_errmsg(handle)))
+  }
+}

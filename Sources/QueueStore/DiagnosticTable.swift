@@ -1,0 +1,53 @@
+import JSONText
+import QueueModel
+
+/// Diagnostic records that nobody took yet; the newest 50.
+final class DiagnosticTable {
+  private let insert: Statement
+  private let deleteBoot: Statement
+  private let trim: Statement
+  private let select: Statement
+  private let deleteAll: Statement
+
+  static let limit = 50
+
+  init(_ connection: Connection) {
+    func statement(_ sql: String) -> Statement { Statement(connection, sql) }
+    insert = statement(
+      "INSERT INTO diagnostic (is_boot, at, level, message, error, figures) VALUES (?, ?, ?, ?, ?, ?)")
+    deleteBoot = statement("DELETE FROM diagnostic WHERE is_boot = 1")
+    trim = statement(
+      """
+      DELETE FROM diagnostic WHERE number <= (
+        SELECT number FROM diagnostic ORDER BY number DESC LIMIT 1 OFFSET \(DiagnosticTable.limit))
+      """)
+    select = statement("SELECT at, level, message, error, figures FROM diagnostic ORDER BY number")
+    deleteAll = statement("DELETE FROM diagnostic")
+  }
+
+  func add(_ diagnostic: Diagnostic, isBoot: Bool) throws(StoreError) {
+    if isBoot { try deleteBoot.run() }
+    try insert.run {
+      $0.bind(isBoot)
+      $0.bind(diagnostic.at)
+      $0.bind(diagnostic.level.rawValue)
+      $0.bind(diagnostic.message)
+      $0.bind(diagnostic.error)
+      if let figures = diagnostic.figures { $0.bind(text: figures.text) } else { $0.bindNull() }
+    }
+    try trim.run()
+  }
+
+  func takeAll() throws(StoreError) -> [Diagnostic] {
+    let diagnostics = try select.all { row -> Diagnostic? in
+      let at = row.int()
+      guard let level = Diagnostic.Level(rawValue: row.text()) else { return nil }
+      let message = row.text()
+      let error = row.optionalText()
+      let figures = row.optionalBytes().flatMap { try? JSON(checking: $0) }
+      return Diagnostic(at: at, level: level, message: message, error: error, figures: figures)
+    }
+    if !diagnostics.isEmpty { try deleteAll.run() }
+    return diagnostics
+  }
+}

@@ -1,0 +1,212 @@
+import JSONText
+import QueueModel
+
+/// How an entry lies in the tables `entry` and `entry_text`.
+enum EntryRow {
+  /// Columns that change together. An update names only the parts that changed: SQLite rewrites each index of
+  /// each column that an update names, whether its value is another one or not.
+  enum Part: CaseIterable {
+    case identity, bucket, state, settlement, headers, expiry, rest
+
+    var columns: [String] {
+      switch self {
+      case .identity: ["id", "created_at"]
+      case .bucket: ["bucket"]
+      case .state:
+        [
+          "state", "due", "is_backoff", "outage", "spread", "attempt_ordinal", "attempt_request_id",
+          "attempt_revision", "parked_revision",
+        ]
+      case .settlement: ["settled_event"]
+      case .headers: ["header_revision"]
+      case .expiry: ["expires_at"]
+      case .rest:
+        [
+          "generation", "attempts", "body_kind", "body_place", "body_length", "body_file", "body_type",
+          "sources", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules", "bytes_sent",
+          "last_request_id", "updated_at", "turn",
+        ]
+      }
+    }
+  }
+
+  static func columns(of parts: [Part]) -> [String] { parts.flatMap(\.columns) }
+
+  /// The parts of an entry whose row differs from that of `old`.
+  static func changedParts(_ entry: Entry, from old: Entry) -> [Part] {
+    var parts: [Part] = []
+    if Bucket.Identity(of: entry) != Bucket.Identity(of: old) { parts.append(.bucket) }
+    if entry.state != old.state { parts.append(.state) }
+    if settledEvent(entry.state) != settledEvent(old.state) { parts.append(.settlement) }
+    if entry.headerRevision != old.headerRevision { parts.append(.headers) }
+    if entry.expiresAt != old.expiresAt { parts.append(.expiry) }
+    // The turn that writes it is always another one.
+    parts.append(.rest)
+    return parts
+  }
+
+  static func bind(_ part: Part, of entry: Entry, bucket: Int64, turn: Int64, to statement: Statement) {
+    switch part {
+    case .identity:
+      statement.bind(entry.id.text)
+      statement.bind(entry.createdAt)
+    case .bucket: statement.bind(bucket)
+    case .state: bind(entry.state, to: statement)
+    case .settlement: statement.bind(settledEvent(entry.state))
+    case .headers: statement.bind(entry.headerRevision)
+    case .expiry: statement.bind(entry.expiresAt)
+    case .rest:
+      statement.bind(entry.generation)
+      statement.bind(entry.attempts)
+      bind(entry.body, to: statement)
+      statement.bind(entry.idempotencyKey)
+      statement.bind(entry.failures.streak)
+      statement.bind(entry.failures.cutAnswers)
+      statement.bind(entry.failures.followedReuse)
+      bind(StoredLists.text(of: entry.failures.rules), to: statement)
+      statement.bind(entry.bytesSent)
+      statement.bind(entry.lastRequestID)
+      statement.bind(entry.updatedAt)
+      statement.bind(turn)
+    }
+  }
+
+  private static func settledEvent(_ state: Entry.State) -> String? {
+    switch state {
+    case .settled(_, let eventID): eventID
+    case .queued, .running, .awaitingAuth: nil
+    }
+  }
+
+  private static func bind(_ state: Entry.State, to statement: Statement) {
+    var wait: Entry.Wait?
+    var attempt: Entry.Attempt?
+    var parked: Int64?
+    switch state {
+    case .queued(let waits): wait = waits
+    case .running(let runs): attempt = runs
+    case .awaitingAuth(let revision): parked = revision
+    case .settled: break
+    }
+    statement.bind(name(of: state))
+    statement.bind(wait?.due)
+    statement.bind(wait?.isBackoff)
+    statement.bind(wait?.outage)
+    statement.bind(wait?.spread)
+    statement.bind(attempt?.ordinal)
+    statement.bind(attempt?.requestID)
+    statement.bind(attempt?.headerRevision)
+    statement.bind(parked)
+  }
+
+  private static func bind(_ body: StagedBody, to statement: Statement) {
+    statement.bind(body.kind.rawValue)
+    switch body.place {
+    case .none: statement.bind("none")
+    case .row: statement.bind("row")
+    case .file: statement.bind("file")
+    }
+    statement.bind(body.length)
+    if case .file(let name) = body.place { statement.bind(name) } else { statement.bindNull() }
+    statement.bind(body.contentType)
+    bind(StoredLists.text(of: body.sources), to: statement)
+  }
+
+  private static func bind(_ text: [UInt8]?, to statement: Statement) {
+    if let text { statement.bind(text: text[...]) } else { statement.bindNull() }
+  }
+
+  /// The state's wire string.
+  static func name(of state: Entry.State) -> String {
+    switch state {
+    case .queued: "queued"
+    case .running: "running"
+    case .awaitingAuth: "awaiting-auth"
+    case .settled(let kind, _): kind.rawValue
+    }
+  }
+
+  /// What `read` reads, in its order.
+  static let selected = ["number"] + columns(of: Part.allCases.filter { $0 != .bucket })
+
+  /// Reads `selected`, then key, vars and request. nil when a value cannot be an entry's: a damaged row reads
+  /// as absent.
+  static func read(_ row: inout StatementRow) -> (entry: Entry, turn: Int64)? {
+    let number = row.int()
+    let id = row.text()
+    let createdAt = row.int()
+    let state = readState(&row)
+    let headerRevision = row.int()
+    let expiresAt = row.int()
+    let generation = row.int()
+    let attempts = row.int()
+    let body = readBody(&row)
+    let idempotencyKey = row.optionalText()
+    var failures = FailureCounts()
+    failures.streak = row.int()
+    failures.cutAnswers = row.int()
+    failures.followedReuse = row.bool()
+    let rules = StoredLists.rules(row.optionalBytes())
+    let bytesSent = row.int()
+    let lastRequestID = row.optionalText()
+    let updatedAt = row.int()
+    let turn = row.int()
+    let key = row.text()
+    guard let state, let body, let rules, let vars = try? JSON(checking: row.bytes()),
+      let request = try? JSON(checking: row.bytes()),
+      let descriptor = try? Descriptor(stored: request, kind: body.kind)
+    else { return nil }
+    failures.rules = rules
+    let entry = Entry(
+      number: number, id: EntryID(id), key: EntryKey(key), vars: vars, generation: generation,
+      request: descriptor, body: body, idempotencyKey: idempotencyKey, headerRevision: headerRevision,
+      expiresAt: expiresAt, state: state, attempts: attempts, failures: failures, bytesSent: bytesSent,
+      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt)
+    return (entry, turn)
+  }
+
+  /// Reads the parts `state` and `settlement`.
+  static func readState(_ row: inout StatementRow) -> Entry.State? {
+    let name = row.text()
+    let due = row.optionalInt()
+    let isBackoff = row.bool()
+    let outage = row.optionalInt()
+    let spread = row.optionalDouble()
+    let ordinal = row.optionalInt()
+    let requestID = row.optionalText()
+    let revision = row.optionalInt()
+    let parked = row.optionalInt()
+    let event = row.optionalText()
+    switch name {
+    case "queued":
+      return due.map {
+        .queued(Entry.Wait(due: $0, isBackoff: isBackoff, outage: outage, spread: spread ?? 0))
+      }
+    case "running":
+      guard let ordinal, let requestID, let revision else { return nil }
+      return .running(Entry.Attempt(ordinal: ordinal, requestID: requestID, headerRevision: revision))
+    case "awaiting-auth": return parked.map { .awaitingAuth(revision: $0) }
+    default:
+      guard let kind = Outcome.Kind(rawValue: name), let event else { return nil }
+      return .settled(kind, eventID: event)
+    }
+  }
+
+  private static func readBody(_ row: inout StatementRow) -> StagedBody? {
+    let kind = BodyKind(rawValue: row.text())
+    let placeName = row.text()
+    let length = row.int()
+    let file = row.optionalText()
+    let contentType = row.optionalText()
+    let sources = StoredLists.stamps(row.optionalBytes())
+    let place: StagedBody.Place
+    switch (placeName, file) {
+    case ("none", nil): place = .none
+    case ("row", nil): place = .row
+    case ("file", let name?): place = .file(name: name)
+    default: return nil
+    }
+    guard let kind, let sources else { return nil }
+    return StagedBody(kind: kind, length: length, place: place, contentType: contentType, sources: sources)
+  }
+}

@@ -1,0 +1,248 @@
+import JSONText
+import QueueModel
+
+/// The rows of entries, in `entry` and `entry_text`. Knows nothing of the counts of buckets.
+final class EntryTable {
+  /// What `EntryRow.read` reads.
+  private static let selection = """
+    SELECT \(EntryRow.selected.map { "e.\($0)" }.joined(separator: ", ")),
+      b.key, t.vars, t.request
+    FROM entry e JOIN bucket b ON b.number = e.bucket JOIN entry_text t ON t.number = e.number
+    """
+
+  private let insertRow: Statement
+  /// By the parts that they update; made when they are needed.
+  private var updates: [[EntryRow.Part]: Statement] = [:]
+  private let insertText: Statement
+  private let updateText: Statement
+  private let deleteRow: Statement
+  private let deleteText: Statement
+  private let byNumber: Statement
+  private let byID: Statement
+  private let numberOfID: Statement
+  private let standing: Statement
+  private let page: Statement
+  private let bucketPage: Statement
+  private let running: Statement
+  private let due: Statement
+  private let released: Statement
+  private let woken: Statement
+  private let wokenEarlier: Statement
+  private let nextSpread: Statement
+  private let expired: Statement
+  private let expiredNumbers: Statement
+  private let lastNumber: Statement
+  private let oldestHeaders: Statement
+
+  private unowned let connection: Connection
+
+  init(_ connection: Connection) {
+    self.connection = connection
+    func statement(_ sql: String) -> Statement { Statement(connection, sql) }
+    func select(_ rest: String) -> Statement { Statement(connection, "\(EntryTable.selection) \(rest)") }
+    let names = ["number"] + EntryRow.columns(of: EntryRow.Part.allCases)
+    insertRow = statement(
+      """
+      INSERT INTO entry (\(names.joined(separator: ", ")))
+      VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
+      """)
+    insertText = statement("INSERT OR REPLACE INTO entry_text (number, vars, request) VALUES (?, ?, ?)")
+    updateText = statement("UPDATE entry_text SET vars = ?2, request = ?3 WHERE number = ?1")
+    deleteRow = statement("DELETE FROM entry WHERE number = ?")
+    deleteText = statement("DELETE FROM entry_text WHERE number = ?")
+    byNumber = select("WHERE e.number = ?")
+    byID = select("WHERE e.id = ?")
+    numberOfID = statement("SELECT number FROM entry WHERE id = ?")
+    standing = statement(
+      """
+      SELECT bucket, \(EntryRow.columns(of: [.state, .settlement]).joined(separator: ", ")) FROM entry
+      WHERE number = ?
+      """
+    )
+    page = select("WHERE e.number > ? ORDER BY e.number")
+    bucketPage = select("WHERE e.bucket = ? AND e.number > ? ORDER BY e.number")
+    running = select("WHERE e.state = 'running' ORDER BY e.number")
+    due = select("WHERE e.bucket = ? AND e.due <= ? ORDER BY e.due, e.number")
+    released = select("WHERE e.bucket = ? AND e.parked_revision < ? ORDER BY e.parked_revision, e.number")
+    woken = select("WHERE e.bucket = ? AND e.outage = ? AND e.spread <= ? ORDER BY e.spread, e.number")
+    wokenEarlier = select("WHERE e.bucket = ? AND e.outage < ? ORDER BY e.outage, e.spread, e.number")
+    nextSpread = statement(
+      "SELECT spread FROM entry WHERE bucket = ? AND outage = ? AND spread > ? ORDER BY spread LIMIT 1")
+    let expiry = """
+      WHERE e.bucket = ? AND e.state IN ('queued', 'awaiting-auth') AND e.expires_at <= ?
+      ORDER BY e.expires_at, e.number
+      """
+    expired = select(expiry)
+    expiredNumbers = statement("SELECT e.number FROM entry e \(expiry)")
+    lastNumber = statement("SELECT number FROM entry ORDER BY number DESC LIMIT 1")
+    oldestHeaders = statement(
+      """
+      SELECT header_revision FROM entry WHERE settled_event IS NULL ORDER BY header_revision LIMIT 1
+      """)
+  }
+
+  func insert(_ entry: Entry, bucket: Int64, turn: Int64) throws(StoreError) {
+    try insertRow.run {
+      $0.bind(entry.number)
+      for part in EntryRow.Part.allCases {
+        EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0)
+      }
+    }
+    try insertText.run { EntryTable.bindText(of: entry, to: $0) }
+  }
+
+  /// - Parameter withText: vars or request differ as well.
+  func update(
+    _ entry: Entry, from old: Entry, bucket: Int64, turn: Int64, withText: Bool
+  ) throws(StoreError) {
+    let parts = EntryRow.changedParts(entry, from: old)
+    try update(of: parts).run {
+      for part in parts { EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0) }
+      $0.bind(entry.number)
+    }
+    if withText { try updateText.run { EntryTable.bindText(of: entry, to: $0) } }
+  }
+
+  private func update(of parts: [EntryRow.Part]) -> Statement {
+    if let statement = updates[parts] { return statement }
+    let columns = EntryRow.columns(of: parts).map { "\($0) = ?" }.joined(separator: ", ")
+    let statement = Statement(connection, "UPDATE entry SET \(columns) WHERE number = ?")
+    updates[parts] = statement
+    return statement
+  }
+
+  private static func bindText(of entry: Entry, to statement: Statement) {
+    statement.bind(entry.number)
+    statement.bind(text: entry.vars.text)
+    statement.bind(text: entry.request.storedText[...])
+  }
+
+  func delete(_ number: Int64) throws(StoreError) {
+    try deleteRow.run { $0.bind(number) }
+    try deleteText.run { $0.bind(number) }
+  }
+
+  /// The number of a row that takes the id and cannot be read.
+  func damaged(id: EntryID) throws(StoreError) -> Int64? {
+    guard try entry(id: id) == nil else { return nil }
+    return try numberOfID.first({ $0.bind(id.text) }) { $0.int() }
+  }
+
+  /// The numbers of rows whose deadline has come and that cannot be read.
+  func damaged(in bucket: Int64, expiredAt wall: Int64) throws(StoreError) -> [Int64] {
+    let numbers = try expiredNumbers.all({
+      $0.bind(bucket)
+      $0.bind(wall)
+    }) { $0.int() }
+    var damaged: [Int64] = []
+    for number in numbers where try entry(number: number) == nil { damaged.append(number) }
+    return damaged
+  }
+
+  /// Where a row counts, read from its short columns only.
+  func standing(_ number: Int64) throws(StoreError) -> (bucket: Int64, state: Entry.State)? {
+    try standing.first({ $0.bind(number) }) { row in
+      let bucket = row.int()
+      return EntryRow.readState(&row).map { (bucket, $0) }
+    }
+  }
+
+  func entry(number: Int64) throws(StoreError) -> Entry? {
+    try byNumber.first({ $0.bind(number) }) { EntryRow.read(&$0)?.entry }
+  }
+
+  func entry(id: EntryID) throws(StoreError) -> (entry: Entry, turn: Int64)? {
+    try byID.first({ $0.bind(id.text) }) { EntryRow.read(&$0) }
+  }
+
+  func runningEntries() throws(StoreError) -> [Entry] {
+    try running.all { EntryRow.read(&$0)?.entry }
+  }
+
+  /// At most `limit` entries with numbers above `after`, by number.
+  func entries(after: Int64, limit: Int) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
+    try some(page, limit) { $0.bind(after) }
+  }
+
+  /// The same, of these buckets only.
+  func entries(
+    after: Int64, limit: Int, buckets: [Int64]
+  ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
+    var found: [(entry: Entry, turn: Int64)] = []
+    for bucket in buckets {
+      found += try some(bucketPage, limit) {
+        $0.bind(bucket)
+        $0.bind(after)
+      }
+    }
+    guard buckets.count > 1 else { return found }
+    found.sort { $0.entry.number < $1.entry.number }
+    return Array(found.prefix(limit))
+  }
+
+  private func some(
+    _ statement: Statement, _ limit: Int, _ bind: (Statement) -> Void
+  ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
+    var found: [(entry: Entry, turn: Int64)] = []
+    guard limit > 0 else { return found }
+    try statement.each(bind) { row in
+      if let read = EntryRow.read(&row) { found.append(read) }
+      return found.count < limit
+    }
+    return found
+  }
+
+  /// The oldest that is due, then the oldest created.
+  func firstDue(in bucket: Int64, at steady: Int64) throws(StoreError) -> Entry? {
+    try first(due, bucket) { $0.bind(steady) }
+  }
+
+  /// The oldest created of those that wait for credentials newer than a revision below `revision`.
+  func firstReleased(in bucket: Int64, before revision: Int64) throws(StoreError) -> Entry? {
+    try first(released, bucket) { $0.bind(revision) }
+  }
+
+  /// The first that the end of `outage` wakes within `spread`; entries of earlier outages were woken before.
+  func firstWoken(in bucket: Int64, by outage: Int64, spread: Double) throws(StoreError) -> Entry? {
+    if let entry = try first(wokenEarlier, bucket, { $0.bind(outage) }) { return entry }
+    return try first(woken, bucket) {
+      $0.bind(outage)
+      $0.bind(spread)
+    }
+  }
+
+  private func first(
+    _ statement: Statement, _ bucket: Int64, _ bind: (Statement) -> Void
+  ) throws(StoreError) -> Entry? {
+    try statement.first({
+      $0.bind(bucket)
+      bind($0)
+    }) { EntryRow.read(&$0)?.entry }
+  }
+
+  /// The least spread beyond `spread` among the entries that wait for the end of `outage`.
+  func nextSpread(in bucket: Int64, outage: Int64, beyond spread: Double) throws(StoreError) -> Double? {
+    try nextSpread.first({
+      $0.bind(bucket)
+      $0.bind(outage)
+      $0.bind(spread)
+    }) { $0.optionalDouble() }
+  }
+
+  /// Entries that do not run and whose deadline has come, the earliest first.
+  func expired(in bucket: Int64, at wall: Int64, limit: Int) throws(StoreError) -> [Entry] {
+    try some(expired, limit) {
+      $0.bind(bucket)
+      $0.bind(wall)
+    }.map(\.entry)
+  }
+
+  func highestNumber() throws(StoreError) -> Int64 {
+    try lastNumber.first { $0.int() } ?? 0
+  }
+
+  /// The lowest header revision of a live entry.
+  func oldestHeaderRevision() throws(StoreError) -> Int64? {
+    try oldestHeaders.first { $0.int() }
+  }
+}

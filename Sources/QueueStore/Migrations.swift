@@ -1,0 +1,177 @@
+import CSQLite
+
+/// The schema as numbered steps (D39): append only, one that was released is never edited.
+enum Migrations {
+  /// `Outr` in ASCII, in the header of every database of ours.
+  static let applicationID: Int64 = 0x4F75_7472
+
+  static let all: [String] = [first]
+
+  /// Brings the database to the newest schema, each step in one transaction with its number.
+  static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
+    for number in Int(version)..<all.count {
+      try connection.execute("BEGIN IMMEDIATE")
+      do throws(StoreError) {
+        try connection.execute(all[number])
+        try connection.execute(
+          "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(number + 1)")
+        try connection.execute("COMMIT")
+      } catch {
+        if connection.isInTransaction { try connection.execute("ROLLBACK") }
+        throw error
+      }
+    }
+  }
+
+  // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
+  // default). Columns that belong to one state are set in that state and NULL in every other, as in
+  // Entry.State. Long texts lie beside their row, so that a change of state rewrites a short row only.
+  private static let first = """
+    CREATE TABLE meta (
+      one INTEGER PRIMARY KEY CHECK (one = 1),
+      identity TEXT NOT NULL,
+      turn INTEGER NOT NULL,
+      boot_id TEXT NOT NULL,
+      steady_offset INTEGER NOT NULL,
+      wall INTEGER NOT NULL,
+      steady INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE bucket (
+      number INTEGER PRIMARY KEY,
+      key TEXT NOT NULL,
+      origin TEXT NOT NULL,
+      priority TEXT NOT NULL CHECK (priority IN ('high', 'normal')),
+      -- -1 follows the queue's setting
+      wifi_only INTEGER NOT NULL CHECK (wifi_only IN (-1, 0, 1)),
+      queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
+      running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
+      awaiting_auth INTEGER NOT NULL DEFAULT 0 CHECK (awaiting_auth >= 0),
+      released INTEGER NOT NULL DEFAULT 0 CHECK (released >= 0),
+      completed INTEGER NOT NULL DEFAULT 0 CHECK (completed >= 0),
+      error INTEGER NOT NULL DEFAULT 0 CHECK (error >= 0),
+      cancelled INTEGER NOT NULL DEFAULT 0 CHECK (cancelled >= 0),
+      waking INTEGER NOT NULL DEFAULT 0 CHECK (waking BETWEEN 0 AND queued),
+      due INTEGER,
+      expiry INTEGER,
+      -- the newest header patch that covers the bucket
+      covering INTEGER NOT NULL,
+      served INTEGER NOT NULL DEFAULT 0,
+      CHECK (due IS NULL OR queued > 0),
+      UNIQUE (key, origin, priority, wifi_only)
+    ) STRICT;
+    CREATE INDEX bucket_due ON bucket (due) WHERE due IS NOT NULL;
+    CREATE INDEX bucket_expiry ON bucket (expiry) WHERE expiry IS NOT NULL;
+    CREATE INDEX bucket_released ON bucket (priority) WHERE released > 0;
+    CREATE INDEX bucket_waking ON bucket (origin) WHERE waking > 0;
+
+    CREATE TABLE entry (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      id TEXT NOT NULL UNIQUE CHECK (length(CAST(id AS BLOB)) BETWEEN 1 AND 256),
+      bucket INTEGER NOT NULL REFERENCES bucket (number),
+      state TEXT NOT NULL
+        CHECK (state IN ('queued', 'running', 'awaiting-auth', 'completed', 'error', 'cancelled')),
+      due INTEGER CHECK ((due IS NOT NULL) = (state = 'queued')),
+      is_backoff INTEGER CHECK (is_backoff IN (0, 1)),
+      outage INTEGER CHECK (outage IS NULL OR state = 'queued'),
+      spread REAL CHECK (spread >= 0 AND spread < 1),
+      attempt_ordinal INTEGER CHECK ((attempt_ordinal IS NOT NULL) = (state = 'running')),
+      attempt_request_id TEXT CHECK ((attempt_request_id IS NOT NULL) = (state = 'running')),
+      attempt_revision INTEGER CHECK ((attempt_revision IS NOT NULL) = (state = 'running')),
+      parked_revision INTEGER CHECK ((parked_revision IS NOT NULL) = (state = 'awaiting-auth')),
+      settled_event TEXT
+        CHECK ((settled_event IS NOT NULL) = (state IN ('completed', 'error', 'cancelled'))),
+      generation INTEGER NOT NULL CHECK (generation > 0),
+      attempts INTEGER NOT NULL CHECK (attempts >= 0),
+      header_revision INTEGER NOT NULL CHECK (header_revision >= 0),
+      expires_at INTEGER NOT NULL,
+      body_kind TEXT NOT NULL CHECK (body_kind IN ('none', 'data', 'form', 'file', 'parts')),
+      body_place TEXT NOT NULL CHECK (body_place IN ('none', 'row', 'file')),
+      body_length INTEGER NOT NULL CHECK (body_length >= 0),
+      body_file TEXT CHECK ((body_file IS NOT NULL) = (body_place = 'file')),
+      body_type TEXT,
+      sources TEXT,
+      idempotency_key TEXT,
+      streak INTEGER NOT NULL CHECK (streak >= 0),
+      cut_answers INTEGER NOT NULL CHECK (cut_answers >= 0),
+      followed_reuse INTEGER NOT NULL CHECK (followed_reuse IN (0, 1)),
+      rules TEXT,
+      bytes_sent INTEGER NOT NULL CHECK (bytes_sent >= 0),
+      last_request_id TEXT,
+      created_at INTEGER NOT NULL,
+      updated_at INTEGER NOT NULL,
+      -- the turn that wrote the row
+      turn INTEGER NOT NULL,
+      CHECK ((is_backoff IS NOT NULL) = (state = 'queued')),
+      CHECK ((spread IS NOT NULL) = (state = 'queued')),
+      CHECK (body_kind <> 'none' OR body_place = 'none' AND body_length = 0),
+      CHECK (body_place <> 'row' OR body_length <= 65536),
+      -- only what has settled can have let go of its body
+      CHECK (body_kind = 'none' OR body_place <> 'none' OR state IN ('completed', 'error', 'cancelled'))
+    ) STRICT;
+    CREATE INDEX entry_bucket ON entry (bucket);
+    CREATE INDEX entry_due ON entry (bucket, due) WHERE due IS NOT NULL;
+    CREATE INDEX entry_expiry ON entry (bucket, expires_at) WHERE state IN ('queued', 'awaiting-auth');
+    CREATE INDEX entry_parked ON entry (bucket, parked_revision) WHERE parked_revision IS NOT NULL;
+    CREATE INDEX entry_outage ON entry (bucket, outage, spread) WHERE outage IS NOT NULL;
+    CREATE INDEX entry_running ON entry (number) WHERE state = 'running';
+    CREATE INDEX entry_headers ON entry (header_revision) WHERE settled_event IS NULL;
+
+    CREATE TABLE entry_text (
+      number INTEGER PRIMARY KEY,
+      vars TEXT NOT NULL,
+      request TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE body (
+      number INTEGER PRIMARY KEY,
+      bytes BLOB NOT NULL CHECK (length(bytes) <= 65536)
+    ) STRICT;
+
+    -- Body files that no row names any more, to be unlinked after the commit (D27).
+    CREATE TABLE doomed (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE outcome (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      event_id TEXT NOT NULL UNIQUE,
+      entry INTEGER NOT NULL,
+      key TEXT NOT NULL,
+      deliveries INTEGER NOT NULL DEFAULT 0 CHECK (deliveries >= 0),
+      bytes INTEGER NOT NULL CHECK (bytes > 0)
+    ) STRICT;
+    CREATE INDEX outcome_entry ON outcome (entry);
+    CREATE INDEX outcome_key ON outcome (key);
+
+    CREATE TABLE outcome_text (
+      number INTEGER PRIMARY KEY,
+      text TEXT NOT NULL
+    ) STRICT;
+
+    CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+    CREATE TABLE paused_key (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE header_patch (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      headers TEXT NOT NULL,
+      -- a JSON array of keys; NULL covers every key
+      keys TEXT,
+      -- NULL covers every origin
+      origin TEXT
+    ) STRICT;
+    CREATE TABLE outage (
+      origin TEXT PRIMARY KEY,
+      number INTEGER NOT NULL CHECK (number > 0),
+      since INTEGER NOT NULL,
+      ended_at INTEGER
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE diagnostic (
+      number INTEGER PRIMARY KEY,
+      is_boot INTEGER NOT NULL CHECK (is_boot IN (0, 1)),
+      at INTEGER NOT NULL,
+      level TEXT NOT NULL CHECK (level IN ('info', 'warn', 'error')),
+      message TEXT NOT NULL,
+      error TEXT,
+      figures TEXT
+    ) STRICT;
+    """
+}

@@ -1,0 +1,97 @@
+import Glibc
+
+/// The directory of one queue and the names in it.
+struct QueueDirectory: Sendable {
+  /// Absolute and without symbolic links.
+  let path: String
+
+  static let databaseName = "queue.db"
+  /// Behind the name of a database: the files that belong to it.
+  static let databaseSuffixes = ["-wal", "-shm", ""]
+
+  /// Makes the directory if it is missing, and lets nobody else in (D38).
+  init(preparing path: String) throws(StoreError) {
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw .unusable(reason: "the directory has no name", errno: 0)
+    }
+    QueueDirectory.makeParents(of: path)
+    if mkdir(path, 0o700) == -1, errno != EEXIST { throw QueueDirectory.unusable(path) }
+    let directory = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw QueueDirectory.unusable(path) }
+    defer { close(directory) }
+    var status = stat()
+    guard fstat(directory, &status) == 0 else { throw QueueDirectory.unusable(path) }
+    guard status.st_uid == geteuid() else {
+      throw .unusable(reason: "\(path) belongs to another user", errno: 0)
+    }
+    if status.st_mode & 0o777 != 0o700, fchmod(directory, 0o700) != 0 { throw QueueDirectory.unusable(path) }
+    try self.init(existing: path)
+  }
+
+  /// A directory that is there, as it is.
+  init(existing path: String) throws(StoreError) {
+    guard let real = realpath(path, nil) else { throw QueueDirectory.unusable(path) }
+    defer { free(real) }
+    self.path = String(cString: real)
+  }
+
+  /// What goes wrong here shows when the directory itself is made.
+  private static func makeParents(of path: String) {
+    var parent = ""
+    for component in path.split(separator: "/", omittingEmptySubsequences: false).dropLast() {
+      parent += "\(component)/"
+      mkdir(parent, 0o700)
+    }
+  }
+
+  private static func unusable(_ path: String) -> StoreError {
+    let number = errno
+    return .unusable(reason: "the directory \(path) cannot be used", errno: number)
+  }
+
+  var databasePath: String { "\(path)/\(QueueDirectory.databaseName)" }
+
+  /// Makes an empty database file if there is none. SQLite gives its other files the mode of this one.
+  func makeDatabaseFile() throws(StoreError) {
+    // Only a new file is opened here: closing a descriptor of one that SQLite holds would drop its locks.
+    let file = open(databasePath, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    if file == -1 {
+      let number = errno
+      if number == EEXIST { return }
+      throw .unusable(reason: "\(databasePath) cannot be made", errno: number)
+    }
+    defer { close(file) }
+    // The umask may have taken away from the mode.
+    if fchmod(file, 0o600) != 0 { throw QueueDirectory.unusable(path) }
+    try sync()
+  }
+
+  /// Lets nobody else read files that an earlier umask, or a copy, may have opened up.
+  func closeDatabaseFiles() throws(StoreError) {
+    for suffix in QueueDirectory.databaseSuffixes
+    where chmod(databasePath + suffix, 0o600) != 0 && errno != ENOENT {
+      throw QueueDirectory.unusable(path)
+    }
+  }
+
+  /// Gives a damaged database a new name, which no later start looks at. The name.
+  func setDatabaseAside(at wall: Int64) throws(StoreError) -> String {
+    var aside = "\(QueueDirectory.databaseName).damaged-\(wall)"
+    while access("\(path)/\(aside)", F_OK) == 0 { aside += "-again" }
+    // The log goes first: a log left beside a new database would be taken for that one's.
+    for suffix in QueueDirectory.databaseSuffixes
+    where rename(databasePath + suffix, "\(path)/\(aside)\(suffix)") != 0 && errno != ENOENT {
+      throw QueueDirectory.unusable(path)
+    }
+    try sync()
+    return aside
+  }
+
+  /// Makes the names in the directory survive a power cut.
+  func sync() throws(StoreError) {
+    let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { throw QueueDirectory.unusable(path) }
+    defer { close(directory) }
+    if fsync(directory) != 0 { throw QueueDirectory.unusable(path) }
+  }
+}

@@ -1,0 +1,200 @@
+package import JSONText
+package import QueueModel
+
+/// Questions to the store. Outside a write they see what is committed, inside one also what it has changed so
+/// far. Every one may throw `StoreError.failed`. A damaged row reads as absent.
+package class Reader {
+  let tables: Tables
+  let folder: BodyFolder
+
+  init(_ tables: Tables, _ folder: BodyFolder) {
+    self.tables = tables
+    self.folder = folder
+  }
+
+  /// Reads the queue of a directory beside the process that holds it, without its lock: for commands that
+  /// people type (D39). Each question sees the newest commit.
+  package convenience init(reading path: String) throws(StoreError) {
+    let directory = try QueueDirectory(existing: path)
+    let database = try Database(reading: directory)
+    self.init(
+      database.tables, try BodyFolder(reading: directory, identity: database.meta.identity))
+  }
+
+  // MARK: Entries
+
+  package func entry(id: EntryID) throws(StoreError) -> Entry? {
+    try tables.entries.entry(id: id)?.entry
+  }
+
+  package func entry(number: Int64) throws(StoreError) -> Entry? {
+    try tables.entries.entry(number: number)
+  }
+
+  /// Entries that are stored as running.
+  package func running() throws(StoreError) -> [Entry] {
+    try tables.entries.runningEntries()
+  }
+
+  /// At most `limit` entries with numbers above `number`, by number, each with the turn that wrote it. Fewer
+  /// mean that there are no more.
+  package func entries(
+    after number: Int64, limit: Int, key: EntryKey? = nil, id: EntryID? = nil
+  ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
+    if let id {
+      guard limit > 0, let found = try tables.entries.entry(id: id), found.entry.number > number,
+        key.map({ $0 == found.entry.key }) ?? true
+      else { return [] }
+      return [found]
+    }
+    guard let key else { return try tables.entries.entries(after: number, limit: limit) }
+    try countBuckets()
+    let buckets = try tables.bucketQueries.all(of: key).map(\.number)
+    return try tables.entries.entries(after: number, limit: limit, buckets: buckets)
+  }
+
+  /// The lowest header revision of a live entry; nil when there is none. No entry needs a patch up to this
+  /// number (D38).
+  package func oldestHeaderRevision() throws(StoreError) -> Int64? {
+    try tables.entries.oldestHeaderRevision()
+  }
+
+  // MARK: Bodies
+
+  /// The bytes of a body in the database; empty when it has none there.
+  package func bodyBytes(of entry: Entry) throws(StoreError) -> [UInt8] {
+    try tables.bodies.bytes(of: entry.number) ?? []
+  }
+
+  /// The body of an entry that was enqueued with `data`; nil for every other.
+  package func storedData(of entry: Entry?) throws(StoreError) -> JSON? {
+    guard let entry, entry.body.kind == .data, entry.body.place != .none else { return nil }
+    return JSON(trusted: try bodyBytes(of: entry))
+  }
+
+  /// What an attempt of the entry sends. A body that is missing is named as a file that does not exist, which
+  /// the transport reports.
+  package func outgoing(_ entry: Entry) throws(StoreError) -> OutgoingBody {
+    switch entry.body.place {
+    case .none: return .none
+    case .row:
+      if let bytes = try tables.bodies.bytes(of: entry.number) { return .bytes(bytes) }
+      return .file(path: folder.path(of: "missing-\(entry.number)"), offset: 0, length: entry.body.length)
+    case .file(let name):
+      return .file(path: folder.path(of: name), offset: 0, length: entry.body.length)
+    }
+  }
+
+  // MARK: Due work
+
+  /// Buckets that may hold something to send now: due, let go by a header patch, or woken by the end of an
+  /// outage. The least recently served first; only those that `isOpen` admits.
+  package func dueBuckets(
+    _ priority: Descriptor.Priority, at steady: Int64, limit: Int = 64, where isOpen: (Bucket) -> Bool
+  ) throws(StoreError) -> [Bucket] {
+    try countBuckets()
+    return try tables.bucketQueries.ready(priority, at: steady, limit: limit, where: isOpen)
+  }
+
+  /// The entry of the bucket that goes next, or nil.
+  ///
+  /// - Parameters:
+  ///   - covering: the newest header patch that covers the bucket; lets go of what older ones parked.
+  ///   - woken: the number of the origin's last outage, if that has ended, and the spread reached.
+  package func firstDue(
+    in bucket: Bucket, at steady: Int64, releasedBefore covering: Int64,
+    woken: (outage: Int64, spread: Double)?
+  ) throws(StoreError) -> Entry? {
+    if covering > 0, let entry = try tables.entries.firstReleased(in: bucket.number, before: covering) {
+      return entry
+    }
+    if bucket.waking > 0, let woken,
+      let entry = try tables.entries.firstWoken(in: bucket.number, by: woken.outage, spread: woken.spread)
+    {
+      return entry
+    }
+    return try tables.entries.firstDue(in: bucket.number, at: steady)
+  }
+
+  /// Entries that do not run, of keys that are not paused, whose deadline has come.
+  package func expiring(
+    at wall: Int64, notOf paused: Set<EntryKey>, limit: Int
+  ) throws(StoreError) -> [Entry] {
+    try countBuckets()
+    var entries: [Entry] = []
+    let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit) { !paused.contains($0.key) }
+    for bucket in buckets where entries.count < limit {
+      entries += try tables.entries.expired(in: bucket.number, at: wall, limit: limit - entries.count)
+    }
+    return entries
+  }
+
+  /// The earliest due time after `steady` (queue time, ms) of a bucket that `isOpen` admits.
+  package func nextDue(after steady: Int64, where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
+    try countBuckets()
+    return try tables.bucketQueries.nextDue(after: steady, where: isOpen)
+  }
+
+  /// The earliest deadline (wall clock, ms) of an entry that does not run and whose key is not paused. May be
+  /// past.
+  package func nextExpiry(notOf paused: Set<EntryKey>) throws(StoreError) -> Int64? {
+    try countBuckets()
+    return try tables.bucketQueries.nextExpiry { !paused.contains($0.key) }
+  }
+
+  /// The least spread beyond `spread` among entries that wait for the end of this outage.
+  package func nextWoken(
+    origin: Origin, outage: Int64, beyond spread: Double = -1, notOf paused: Set<EntryKey>
+  ) throws(StoreError) -> Double? {
+    try countBuckets()
+    var least: Double?
+    for bucket in try tables.bucketQueries.waking(to: origin) where !paused.contains(bucket.key) {
+      let next = try tables.entries.nextSpread(in: bucket.number, outage: outage, beyond: spread)
+      if let next { least = min(least ?? next, next) }
+    }
+    return least
+  }
+
+  /// Every bucket with its counts.
+  package func counts() throws(StoreError) -> [Bucket] {
+    try countBuckets()
+    return try tables.bucketQueries.all()
+  }
+
+  /// Counts of the running transaction reach the table before it is read.
+  private func countBuckets() throws(StoreError) {
+    try tables.buckets.flush()
+  }
+
+  // MARK: Outcomes
+
+  package func journaled(eventID: String) throws(StoreError) -> JournaledOutcome? {
+    try tables.outcomes.journaled(eventID: eventID)
+  }
+
+  package func outcome(eventID: String) throws(StoreError) -> (number: Int64, outcome: Outcome)? {
+    try tables.outcomes.journaled(eventID: eventID).map { ($0.number, $0.outcome) }
+  }
+
+  /// Outcomes with numbers above `number`, oldest first: at most `limit` and `maxBytes` of text, but at least
+  /// one. Empty means that there are no more.
+  package func outcomes(
+    after number: Int64, keys: Set<EntryKey>?, limit: Int, maxBytes: Int
+  ) throws(StoreError) -> [JournaledOutcome] {
+    guard limit > 0 else { return [] }
+    return try tables.outcomes.outcomes(after: number, keys: keys, limit: limit, maxBytes: maxBytes)
+  }
+
+  /// Outcomes that nobody has acknowledged.
+  package func unacknowledged() throws(StoreError) -> Int64 {
+    try tables.outcomes.unacknowledged()
+  }
+
+  // MARK: Settings
+
+  /// Everything but the network, which is detected.
+  package func gates() throws(StoreError) -> Gates { try tables.settings.gates() }
+
+  /// Defaults where nothing was stored.
+  package func configuration() throws(StoreError) -> Configuration { try tables.settings.configuration() }
+}

@@ -1,0 +1,177 @@
+import CSQLite
+
+/// One SQL statement, prepared at its first use and kept. Values are bound in the order of the parameters,
+/// columns read in the order of the result. No row is left open when a call returns.
+final class Statement {
+  private unowned let connection: Connection
+  private let sql: String
+  private var handle: OpaquePointer?
+  private var parameter: Int32 = 0
+  private var bindFailure = SQLITE_OK
+
+  init(_ connection: Connection, _ sql: String) {
+    self.connection = connection
+    self.sql = sql
+  }
+
+  deinit { sqlite3_finalize(handle) }
+
+  /// Runs a statement without rows.
+  func run(_ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
+    let handle = try begin(bind)
+    let code = sqlite3_step(handle)
+    guard code == SQLITE_DONE || code == SQLITE_ROW else { throw end(code) }
+    sqlite3_reset(handle)
+  }
+
+  /// What `read` makes of the first row that it does not refuse with nil.
+  func first<Value>(
+    _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
+  ) throws(StoreError) -> Value? {
+    var found: Value?
+    try each(bind) { row in
+      found = read(&row)
+      return found == nil
+    }
+    return found
+  }
+
+  /// What `read` makes of every row, without those that it refuses with nil.
+  func all<Value>(
+    _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
+  ) throws(StoreError) -> [Value] {
+    var values: [Value] = []
+    try each(bind) { row in
+      if let value = read(&row) { values.append(value) }
+      return true
+    }
+    return values
+  }
+
+  /// Visits rows until `visit` returns false.
+  func each(_ bind: (Statement) -> Void, _ visit: (inout StatementRow) -> Bool) throws(StoreError) {
+    let handle = try begin(bind)
+    while true {
+      let code = sqlite3_step(handle)
+      if code == SQLITE_DONE { break }
+      guard code == SQLITE_ROW else { throw end(code) }
+      var row = StatementRow(handle)
+      if !visit(&row) { break }
+    }
+    sqlite3_reset(handle)
+  }
+
+  private func begin(_ bind: (Statement) -> Void) throws(StoreError) -> OpaquePointer {
+    let handle = try prepared()
+    parameter = 0
+    bindFailure = SQLITE_OK
+    bind(self)
+    if bindFailure != SQLITE_OK { throw end(bindFailure) }
+    return handle
+  }
+
+  private func prepared() throws(StoreError) -> OpaquePointer {
+    if let handle { return handle }
+    let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
+    try connection.check(sqlite3_prepare_v3(connection.handle, sql, -1, flags, &handle, nil))
+    guard let handle else { throw .failed(code: SQLITE_MISUSE, message: "an empty statement") }
+    return handle
+  }
+
+  private func end(_ code: Int32) -> StoreError {
+    let failure = connection.failure(code)
+    sqlite3_reset(handle)
+    return failure
+  }
+
+  private func note(_ code: Int32) {
+    if bindFailure == SQLITE_OK { bindFailure = code }
+  }
+
+  private func next() -> Int32 {
+    parameter += 1
+    return parameter
+  }
+
+  func bind(_ value: Int64) { note(sqlite3_bind_int64(handle, next(), value)) }
+
+  func bind(_ value: Int64?) {
+    if let value { bind(value) } else { bindNull() }
+  }
+
+  func bind(_ value: Bool) { bind(value ? 1 : 0 as Int64) }
+
+  func bind(_ value: Bool?) { bind(value.map { $0 ? 1 : 0 as Int64 }) }
+
+  func bind(_ value: Double) { note(sqlite3_bind_double(handle, next(), value)) }
+
+  func bind(_ value: Double?) {
+    if let value { bind(value) } else { bindNull() }
+  }
+
+  func bind(_ value: String) {
+    var value = value
+    let index = next()
+    note(value.withUTF8 { outtray_bind_text(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
+  }
+
+  func bind(_ value: String?) {
+    if let value { bind(value) } else { bindNull() }
+  }
+
+  /// UTF-8 into a TEXT column.
+  func bind(text: ArraySlice<UInt8>) {
+    let index = next()
+    note(text.withUnsafeBytes { outtray_bind_text(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
+  }
+
+  func bind(blob: [UInt8]) {
+    let index = next()
+    note(blob.withUnsafeBytes { outtray_bind_blob(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
+  }
+
+  func bindNull() { note(sqlite3_bind_null(handle, next())) }
+}
+
+/// The columns of one row, read from left to right.
+struct StatementRow {
+  private let handle: OpaquePointer
+  private var column: Int32 = -1
+
+  fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
+
+  private mutating func next() -> Int32 {
+    column += 1
+    return column
+  }
+
+  private mutating func nextUnlessNull() -> Int32? {
+    let column = next()
+    return sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : column
+  }
+
+  mutating func int() -> Int64 { sqlite3_column_int64(handle, next()) }
+
+  mutating func bool() -> Bool { int() != 0 }
+
+  mutating func optionalInt() -> Int64? { nextUnlessNull().map { sqlite3_column_int64(handle, $0) } }
+
+  mutating func optionalDouble() -> Double? { nextUnlessNull().map { sqlite3_column_double(handle, $0) } }
+
+  mutating func text() -> String { String(decoding: raw(next()), as: UTF8.self) }
+
+  mutating func optionalText() -> String? {
+    nextUnlessNull().map { String(decoding: raw($0), as: UTF8.self) }
+  }
+
+  mutating func bytes() -> [UInt8] { [UInt8](raw(next())) }
+
+  mutating func optionalBytes() -> [UInt8]? { nextUnlessNull().map { [UInt8](raw($0)) } }
+
+  /// The bytes of a text or a blob as they are stored, NUL included.
+  private func raw(_ column: Int32) -> UnsafeRawBufferPointer {
+    // The length is right only after the conversion that the pointer may need.
+    let start = sqlite3_column_blob(handle, column)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+  }
+}

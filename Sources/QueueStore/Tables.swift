@@ -1,0 +1,28 @@
+/// The tables of one connection.
+final class Tables {
+  let connection: Connection
+  let entries: EntryTable
+  let bodies: BodyTable
+  let buckets: BucketTable
+  let bucketQueries: BucketQueries
+  let outcomes: OutcomeTable
+  let settings: SettingsTable
+  let diagnostics: DiagnosticTable
+  let meta: MetaTable
+
+  /// Reads a few rows at the ends of indexes, and never scans.
+  init(_ connection: Connection) throws(StoreError) {
+    self.connection = connection
+    entries = EntryTable(connection)
+    bodies = BodyTable(connection)
+    let settings = SettingsTable(connection)
+    self.settings = settings
+    buckets = try BucketTable(connection) { bucket throws(StoreError) in
+      try settings.coveringRevision(of: bucket)
+    }
+    bucketQueries = BucketQueries(connection)
+    outcomes = try OutcomeTable(connection)
+    diagnostics = DiagnosticTable(connection)
+    meta = MetaTable(connection)
+  }
+}

@@ -1,0 +1,171 @@
+package import QueueModel
+
+/// The changes of one transaction; valid inside the closure of `QueueStore.write` only.
+package final class Writer: Reader {
+  private var lastEntryNumber: Int64
+  /// The turn that is being written: the last committed one plus 1.
+  package internal(set) var turn: Int64 = 0
+
+  override init(_ tables: Tables, _ folder: BodyFolder) {
+    lastEntryNumber = 0
+    super.init(tables, folder)
+  }
+
+  /// Continues the numbers behind everything that is stored, and behind `given`.
+  func continueNumbers(after given: Int64) throws(StoreError) {
+    let stored = max(try tables.entries.highestNumber(), try tables.outcomes.highestEntryNumber())
+    lastEntryNumber = max(given, stored)
+  }
+
+  // MARK: Entries
+
+  /// A creation number that was never given in this process, whether or not the transaction succeeds.
+  package func takeNumber() -> Int64 {
+    lastEntryNumber += 1
+    return lastEntryNumber
+  }
+
+  /// The creation number given last.
+  package var lastNumber: Int64 { lastEntryNumber }
+
+  /// Adds a new entry. A damaged row of the same id gives way.
+  package func insert(_ entry: Entry) throws(StoreError) {
+    let bucket = try tables.buckets.number(of: entry)
+    do throws(StoreError) {
+      try tables.entries.insert(entry, bucket: bucket, turn: turn)
+    } catch {
+      guard error.isUniqueness, let damaged = try tables.entries.damaged(id: entry.id) else { throw error }
+      try removeDamaged(damaged)
+      try tables.entries.insert(entry, bucket: bucket, turn: turn)
+    }
+    try tables.buckets.add(entry)
+  }
+
+  /// Replaces the row of `old` as it was read.
+  package func update(_ new: Entry, from old: Entry) throws(StoreError) {
+    let bucket = try tables.buckets.number(of: new)
+    try tables.entries.update(
+      new, from: old, bucket: bucket, turn: turn, withText: !new.hasSameText(as: old))
+    try tables.buckets.remove(old)
+    try tables.buckets.add(new)
+  }
+
+  /// Deletes the row and every byte of its body; a body file is unlinked after the commit.
+  package func delete(_ entry: Entry) throws(StoreError) {
+    try tables.buckets.remove(entry)
+    try tables.bodies.release(entry.body, of: entry.number)
+    try tables.entries.delete(entry.number)
+  }
+
+  /// As `Reader.expiring`. Rows that cannot be read go when their deadline has come, so that nobody waits for
+  /// them.
+  package override func expiring(
+    at wall: Int64, notOf paused: Set<EntryKey>, limit: Int
+  ) throws(StoreError) -> [Entry] {
+    let entries = try super.expiring(at: wall, notOf: paused, limit: limit)
+    guard entries.isEmpty, limit > 0 else { return entries }
+    var removed = 0
+    for bucket in try tables.bucketQueries.expiring(
+      at: wall, limit: limit, where: { !paused.contains($0.key) })
+    {
+      for number in try tables.entries.damaged(in: bucket.number, expiredAt: wall) {
+        try removeDamaged(number)
+        removed += 1
+      }
+    }
+    if removed > 0 {
+      let message = "\(removed) entries could not be read and were removed at their deadline"
+      try addDiagnostic(Diagnostic(at: wall, level: .error, message: message), isBoot: false)
+    }
+    return entries
+  }
+
+  private func removeDamaged(_ number: Int64) throws(StoreError) {
+    if let standing = try tables.entries.standing(number) {
+      try tables.buckets.remove(standing.state, from: standing.bucket)
+    }
+    try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
+    try tables.entries.delete(number)
+  }
+
+  // MARK: Bodies
+
+  /// Keeps the bytes of a staged body in the database; replaces what the entry had there.
+  package func putRowBody(_ number: Int64, _ bytes: [UInt8]) throws(StoreError) {
+    try tables.bodies.put(bytes, of: number)
+  }
+
+  /// Lets go of a body of the entry; a file is unlinked after the commit.
+  package func release(_ body: StagedBody, of number: Int64) throws(StoreError) {
+    try tables.bodies.release(body, of: number)
+  }
+
+  // MARK: Due work
+
+  /// Notes that an attempt of the entry begins: its bucket comes after the others now.
+  package func markServed(_ entry: Entry) throws(StoreError) {
+    try tables.buckets.serve(entry)
+  }
+
+  /// Lets go of everything that waits for credentials and that the newest patch, saved before, covers. Writes
+  /// buckets, not entries (D1).
+  package func releaseAwaitingAuth(keys: Set<EntryKey>?, origin: Origin?) throws(StoreError) {
+    try tables.buckets.release(revision: try tables.settings.headerRevision(), keys: keys, origin: origin)
+  }
+
+  // MARK: Outcomes
+
+  /// Journals an outcome. Its number.
+  package func append(_ outcome: Outcome) throws(StoreError) -> Int64 {
+    try tables.outcomes.append(outcome)
+  }
+
+  /// One more delivery.
+  package func countDelivery(_ number: Int64) throws(StoreError) {
+    try tables.outcomes.countDelivery(number)
+  }
+
+  package func deleteOutcome(_ number: Int64) throws(StoreError) {
+    try tables.outcomes.delete(number)
+  }
+
+  /// Deletes the outcomes of the entry with this creation number. Their event ids, oldest first.
+  package func deleteOutcomes(ofEntry number: Int64) throws(StoreError) -> [String] {
+    try tables.outcomes.deleteAll(ofEntry: number)
+  }
+
+  // MARK: Settings and diagnostics
+
+  /// `paused` and `pausedKeys`.
+  package func savePause(_ gates: Gates) throws(StoreError) { try tables.settings.savePause(gates) }
+
+  package func save(wifiOnly: Bool) throws(StoreError) { try tables.settings.save(wifiOnly: wifiOnly) }
+
+  /// `patches` and `headerRevision`: adds what is new, erases what is no longer there.
+  package func savePatches(_ gates: Gates) throws(StoreError) { try tables.settings.savePatches(gates) }
+
+  package func save(_ outage: Outage, of origin: Origin) throws(StoreError) {
+    try tables.settings.save(outage, of: origin)
+  }
+
+  package func save(_ configuration: Configuration) throws(StoreError) {
+    try tables.settings.save(configuration)
+  }
+
+  /// Keeps the newest 50. A boot record replaces one that nobody took.
+  package func addDiagnostic(_ diagnostic: Diagnostic, isBoot: Bool) throws(StoreError) {
+    try tables.diagnostics.add(diagnostic, isBoot: isBoot)
+  }
+
+  /// Every record, oldest first, and forgets them.
+  package func takeDiagnostics() throws(StoreError) -> [Diagnostic] {
+    try tables.diagnostics.takeAll()
+  }
+}
+
+extension Entry {
+  /// Nothing of what lies in `entry_text` differs.
+  fileprivate func hasSameText(as other: Entry) -> Bool {
+    vars == other.vars && request.storedText == other.request.storedText
+  }
+}
