@@ -25,6 +25,7 @@ let package = Package(
   targets: [
     // The C libraries, as headers with the static inlines that Swift cannot import by itself.
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLinux"),
 
     // Layer 0: values and rules; no I/O, no clock, no randomness.
@@ -34,6 +35,7 @@ let package = Package(
 
     // Layer 1: the disk, the network, the wire. They do not know each other.
     layer("JSONRPC", ["JSONText"]),
+    layer("HTTPTransport", ["QueueModel", "CCurl", "CLinux"]),
     layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
@@ -42,6 +44,7 @@ let package = Package(
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
     tests("QueueModelTests", ["QueueModel", "JSONText"]),
     tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
+    tests("HTTPTransportTests", ["HTTPTransport", "QueueModel"]),
     tests("QueueStoreTests", ["QueueStore", "QueueModel", "JSONText", "CSQLite"]),
   ]
 )

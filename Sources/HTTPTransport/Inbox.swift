@@ -1,0 +1,58 @@
+import CCurl
+import QueueModel
+import Synchronization
+
+/// What the loop is asked to do, in the order of the calls.
+enum Order: Sendable {
+  case start(Transmission)
+  case stop(AttemptID)
+  case configure(ConnectionSettings)
+  case end
+}
+
+/// Hands orders to the loop's thread and wakes it.
+final class Inbox: Sendable {
+  private struct State {
+    var orders: [Order] = []
+    var isClosed = false
+  }
+
+  /// The one pointer that two threads know; libcurl allows `curl_multi_wakeup` from any of them.
+  struct Multi: @unchecked Sendable {
+    let pointer: UnsafeMutableRawPointer
+  }
+
+  let multi: Multi
+  private let state = Mutex(State())
+
+  init(_ multi: Multi) {
+    self.multi = multi
+  }
+
+  /// Dropped when the loop has ended.
+  func post(_ order: Order) {
+    state.withLock { state in
+      guard !state.isClosed else { return }
+      state.orders.append(order)
+      // Orders that wait have woken the loop already. Inside the lock, since after `close` the pointer is
+      // none.
+      if state.orders.count == 1 { curl_multi_wakeup(multi.pointer) }
+    }
+  }
+
+  func take() -> [Order] {
+    state.withLock { state in
+      let orders = state.orders
+      state.orders = []
+      return orders
+    }
+  }
+
+  /// No order is taken any more.
+  func close() {
+    state.withLock { state in
+      state.isClosed = true
+      state.orders = []
+    }
+  }
+}
