@@ -39,6 +39,7 @@ let package = Package(
     layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
+    layer("QueueEngine", ["QueueModel", "QueueStore"]),
 
     tests("JSONTextTests", ["JSONText"]),
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
@@ -46,5 +47,6 @@ let package = Package(
     tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
     tests("HTTPTransportTests", ["HTTPTransport", "QueueModel"]),
     tests("QueueStoreTests", ["QueueStore", "QueueModel", "JSONText", "CSQLite"]),
+    tests("QueueEngineTests", ["QueueEngine", "QueueStore", "QueueModel", "JSONText"]),
   ]
 )

@@ -1,0 +1,120 @@
+import QueueModel
+import QueueStore
+
+/// Requests about the whole queue: each writes a setting and never a number of rows that grows with the queue
+/// (D1).
+extension Turn {
+  mutating func pause(_ keys: Set<EntryKey>?, _ reply: @escaping Completion<Void>, _ writer: Writer)
+    throws(StoreError)
+  {
+    answer(reply, ())
+    let before = state.gates
+    if let keys { state.gates.pausedKeys.formUnion(keys) } else { state.gates.paused = true }
+    guard state.gates != before else { return }
+    try writer.savePause(state.gates)
+    let stopping = state.flights.filter { state.gates.isPaused($0.value.key) }.keys
+    for attempt in stopping { try stop(attempt, writer) }
+    try gatesChanged(from: before, told: Set(stopping.map(\.entry)), writer)
+  }
+
+  mutating func resume(_ keys: Set<EntryKey>?, _ reply: @escaping Completion<Void>, _ writer: Writer)
+    throws(StoreError)
+  {
+    answer(reply, ())
+    let before = state.gates
+    if let keys { state.gates.pausedKeys.subtract(keys) } else { state.gates.paused = false }
+    guard state.gates != before else { return }
+    try writer.savePause(state.gates)
+    try gatesChanged(from: before, writer)
+  }
+
+  /// Ends an attempt that a gate has closed over; the entry goes back to the queue.
+  private mutating func stop(_ attempt: AttemptID, _ writer: Writer) throws(StoreError) {
+    guard let entry = try writer.entry(number: attempt.entry), case .running = entry.state else {
+      land(attempt)
+      return then(.stop(attempt))
+    }
+    try apply(entry.stopped(now: now), from: entry, writer)
+  }
+
+  mutating func setWifiOnly(_ wifiOnly: Bool, _ reply: @escaping Completion<Void>, _ writer: Writer)
+    throws(StoreError)
+  {
+    answer(reply, ())
+    guard state.gates.wifiOnly != wifiOnly else { return }
+    state.gates.wifiOnly = wifiOnly
+    mustSync()
+    try writer.save(wifiOnly: wifiOnly)
+  }
+
+  mutating func setNetwork(_ network: Network?, from id: HostID, _ reply: @escaping Completion<Void>) {
+    answer(reply, ())
+    state.networkOverrides.removeAll { $0.host == id }
+    if let network { state.networkOverrides.append((host: id, network: network)) }
+    applyNetwork()
+  }
+
+  /// The newest override holds, else what was detected.
+  mutating func applyNetwork() {
+    state.gates.network = state.networkOverrides.last?.network ?? state.detectedNetwork
+  }
+
+  mutating func updateHeaders(
+    _ headers: HeaderFields, keys: Set<EntryKey>?, origin: Origin?, _ reply: @escaping Completion<Void>,
+    _ writer: Writer
+  ) throws(StoreError) {
+    answer(reply, ())
+    let before = state.gates
+    let patch = HeaderPatch(number: before.headerRevision + 1, headers: headers, keys: keys, origin: origin)
+    state.gates.add(patch)
+    try writer.savePatches(state.gates)
+    try writer.releaseAwaitingAuth(keys: keys, origin: origin)
+    try gatesChanged(from: before, writer)
+  }
+
+  /// Erases the patches that no entry, and no enqueue on its way, is older than: they may hold secrets (D38).
+  mutating func erasePatches(_ writer: Writer) throws(StoreError) {
+    guard wrote, !state.gates.patches.isEmpty else { return }
+    var oldest = try writer.oldestHeaderRevision()
+    for pending in state.stagings.values {
+      guard let revision = pending.oldestHeaderRevision else { continue }
+      oldest = min(oldest ?? revision, revision)
+    }
+    let before = state.gates.patches.count
+    state.gates.erasePatches(notNewerThan: oldest)
+    if state.gates.patches.count != before { try writer.savePatches(state.gates) }
+  }
+
+  mutating func configure(
+    _ change: ConfigurationChange, from id: HostID, _ reply: @escaping Completion<Void>, _ writer: Writer
+  ) throws(StoreError) {
+    answer(reply, ())
+    let before = state.configuration
+    state.configuration = change.applied(to: before)
+    guard state.configuration != before else { return }
+    mustSync()
+    try writer.save(state.configuration)
+    state.slots.concurrency = state.configuration.concurrency
+    if state.configuration.connection != before.connection {
+      then(.configure(state.configuration.connection))
+    }
+    guard state.connections.count > 1 else { return }
+    try writer.addDiagnostic(
+      Diagnostic(at: now.wall, level: .warn, message: "the configuration was changed by another host"),
+      isBoot: false)
+  }
+}
+
+extension EngineState {
+  /// The newest queue time at which an attempt began that reached the origin.
+  func reachedAt(_ origin: Origin) -> Int64 { reached[origin] ?? .min }
+
+  mutating func noteReached(_ origin: Origin, by startedAt: Int64) {
+    reached[origin] = max(reachedAt(origin), startedAt)
+    // Only attempts in flight can still compare with it.
+    if reached.count > 2 * flights.count + 16 {
+      let flying = Set(flights.values.map(\.origin))
+      reached = reached.filter { flying.contains($0.key) }
+    }
+  }
+}

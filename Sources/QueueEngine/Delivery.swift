@@ -1,0 +1,160 @@
+import QueueModel
+import QueueStore
+
+/// Outcomes on their way to hosts: journaled, out at most `window` at a time, forgotten when acknowledged.
+extension Turn {
+  mutating func subscribe(_ subscription: Subscription, from id: HostID, _ reply: @escaping Completion<Void>)
+  {
+    answer(reply, ())
+    state.connections[id]?.subscription = subscription
+    state.connections[id]?.walk = StateWalk()
+    // From the beginning: brings back what was released; what this connection holds is passed over.
+    state.connections[id]?.cursor = 0
+    state.connections[id]?.mayHaveMore = true
+    state.connections[id]?.released = []
+    // What the subscription before covered and this one does not goes to the others.
+    state.lookAgain(from: 1, but: id)
+    state.subscribers.removeAll { $0 == id }
+    state.subscribers.append(id)
+  }
+
+  mutating func unsubscribe(from id: HostID, _ reply: @escaping Completion<Void>) {
+    endSubscription(of: id)
+    answer(reply, ())
+  }
+
+  mutating func disconnect(_ id: HostID, _ writer: Writer) throws(StoreError) {
+    endSubscription(of: id)
+    state.connections[id] = nil
+    if state.networkOverrides.contains(where: { $0.host == id }) {
+      state.networkOverrides.removeAll { $0.host == id }
+      applyNetwork()
+    }
+  }
+
+  /// What the connection held may go to others, who look again from the beginning.
+  private mutating func endSubscription(of id: HostID) {
+    state.subscribers.removeAll { $0 == id }
+    guard let connection = state.connections[id], connection.subscription != nil else { return }
+    state.connections[id]?.subscription = nil
+    state.connections[id]?.held = [:]
+    state.connections[id]?.heldBytes = 0
+    state.connections[id]?.released = []
+    guard let oldest = connection.held.values.map(\.number).min() else { return }
+    state.lookAgain(from: oldest, but: id)
+  }
+
+  mutating func acknowledge(
+    _ eventIDs: [String], _ command: Command, _ reply: @escaping Completion<Void>, _ writer: Writer
+  ) throws(StoreError) {
+    if let id = try stagedID(of: eventIDs, writer) {
+      state.stagings[id]?.waiting.append(command)
+      return
+    }
+    for eventID in eventIDs {
+      guard let (number, outcome) = try writer.outcome(eventID: eventID) else { continue }
+      mustSync()
+      try writer.deleteOutcome(number)
+      for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
+      guard let entry = try writer.entry(number: outcome.entry), entry.isForgotten(by: outcome) else {
+        continue
+      }
+      try writer.delete(entry)
+    }
+    answer(reply, ())
+  }
+
+  /// "Not handled here": the outcome goes to the next connection, or waits for the next subscribe.
+  mutating func release(
+    _ eventIDs: [String], from id: HostID, _ command: Command, _ reply: @escaping Completion<Void>,
+    _ writer: Writer
+  ) throws(StoreError) {
+    if let id = try stagedID(of: eventIDs, writer) {
+      state.stagings[id]?.waiting.append(command)
+      return
+    }
+    for eventID in eventIDs {
+      guard let outcome = state.connections[id]?.held[eventID] else { continue }
+      state.connections[id]?.letGo(eventID)
+      state.connections[id]?.released.insert(outcome.number)
+      state.lookAgain(from: outcome.number, but: id)
+    }
+    answer(reply, ())
+  }
+
+  /// An id among those of the events whose enqueue waits for a worker: requests about one id keep their
+  /// order.
+  private func stagedID(of eventIDs: [String], _ writer: Writer) throws(StoreError) -> EntryID? {
+    guard !state.stagings.isEmpty else { return nil }
+    for eventID in eventIDs {
+      guard let outcome = try writer.outcome(eventID: eventID)?.outcome else { continue }
+      if state.stagings[outcome.id] != nil { return outcome.id }
+    }
+    return nil
+  }
+
+  /// Fills the windows. The count of deliveries is committed before the outcome goes out.
+  mutating func deliverOutcomes(_ writer: Writer) throws(StoreError) {
+    for id in state.subscribers {
+      guard let connection = state.connections[id], connection.mayHaveMore,
+        let subscription = connection.subscription, subscription.kinds.contains(.settled)
+      else { continue }
+      try fillWindow(of: id, subscription, writer)
+    }
+  }
+
+  private mutating func fillWindow(of id: HostID, _ subscription: Subscription, _ writer: Writer)
+    throws(StoreError)
+  {
+    while let connection = state.connections[id], connection.windowRoom.outcomes > 0,
+      connection.windowRoom.bytes > 0
+    {
+      let room = connection.windowRoom
+      let page = try writer.outcomes(
+        after: connection.cursor, keys: subscription.keys, limit: room.outcomes, maxBytes: room.bytes)
+      for journaled in page {
+        state.connections[id]?.cursor = journaled.number
+        guard !state.isHeld(journaled.outcome.eventID),
+          state.recipient(of: journaled.number, journaled.outcome.key) == id
+        else {
+          continue
+        }
+        try send(journaled, to: id, writer)
+      }
+      if page.isEmpty {
+        state.connections[id]?.mayHaveMore = false
+        return
+      }
+    }
+  }
+
+  private mutating func send(_ journaled: JournaledOutcome, to id: HostID, _ writer: Writer)
+    throws(StoreError)
+  {
+    mustSync()
+    try writer.countDelivery(journaled.number)
+    state.connections[id]?.hold(
+      journaled.outcome.eventID, .init(number: journaled.number, bytes: journaled.bytes))
+    then(.tell(id, .settled(journaled.outcome, deliveries: journaled.deliveries + 1)))
+  }
+
+  /// A release is not remembered against a host that asks again.
+  private mutating func redeliveryRecipient(of journaled: JournaledOutcome) -> HostID? {
+    for id in state.connections.keys { state.connections[id]?.released.remove(journaled.number) }
+    return state.recipient(of: journaled.number, journaled.outcome.key)
+  }
+
+  /// A completed entry was enqueued again: its outcome goes out once more, even to a connection that has seen
+  /// it (D8).
+  mutating func redeliver(_ eventID: String, _ writer: Writer) throws(StoreError) {
+    guard let journaled = try writer.journaled(eventID: eventID),
+      let id = redeliveryRecipient(of: journaled), let connection = state.connections[id]
+    else { return }
+    if connection.held[eventID] != nil || connection.windowRoom.outcomes > 0 {
+      for other in state.connections.keys where other != id { state.connections[other]?.letGo(eventID) }
+      try send(journaled, to: id, writer)
+    } else {
+      state.connections[id]?.cursor = min(connection.cursor, journaled.number - 1)
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import QueueModel
+
+/// What the engine remembers between turns beside the store: bounded by connections, slots and settings,
+/// never by the length of the queue. A turn works on a copy, which replaces this one when its commit has
+/// succeeded.
+struct EngineState {
+  var gates: Gates
+  var configuration: Configuration
+  var slots: Slots
+  var flights: [AttemptID: Flight] = [:]
+  var connections: [HostID: ConnectionState] = [:]
+  /// Connections in the order in which they subscribed; the newest last.
+  var subscribers: [HostID] = []
+  /// Entries whose enqueue waits for a worker, each with the later commands about the same id.
+  var stagings: [EntryID: PendingStaging] = [:]
+  /// Overrides of the network's kind, newest last; each lasts as long as its connection (D34).
+  var networkOverrides: [(host: HostID, network: Network)] = []
+  /// What netlink says, or the default while nothing was said (D34).
+  var detectedNetwork = Network()
+  /// For origins with attempts in flight: when the newest attempt began that reached it (D16).
+  var reached: [Origin: Int64] = [:]
+  var counters = Counters()
+  /// Queue time up to which due work was looked for, ms. A commit takes time, so what became due during it
+  /// was not seen.
+  var lookedAt: Int64 = 0
+  /// The last turn stopped at its limit, so that more may be due.
+  var hasDueLeft = false
+  var isFinishing = false
+
+  init(gates: Gates, configuration: Configuration) {
+    self.gates = gates
+    self.configuration = configuration
+    slots = Slots(configuration.concurrency)
+  }
+
+  /// True while a connection holds the outcome, neither acknowledged nor released.
+  func isHeld(_ eventID: String) -> Bool {
+    connections.values.contains { $0.held[eventID] != nil }
+  }
+
+  /// The newest subscription that covers the outcome of this number and key, and has not released it.
+  func recipient(of number: Int64, _ key: EntryKey) -> HostID? {
+    subscribers.last { host in
+      guard let connection = connections[host], let subscription = connection.subscription else {
+        return false
+      }
+      return subscription.kinds.contains(.settled) && subscription.covers(key)
+        && !connection.released.contains(number)
+    }
+  }
+
+  /// Outcomes from `number` on may be anybody's but this connection's now, so the others look again.
+  mutating func lookAgain(from number: Int64, but id: HostID) {
+    for other in subscribers where other != id {
+      let cursor = connections[other]?.cursor ?? 0
+      connections[other]?.cursor = min(cursor, number - 1)
+      connections[other]?.mayHaveMore = true
+    }
+  }
+}
+
+/// An attempt that the transport has.
+struct Flight {
+  var id: EntryID
+  var key: EntryKey
+  var origin: Origin
+  var priority: Descriptor.Priority
+  /// Queue time when it began, ms (D16).
+  var startedAt: Int64
+  var totalBytes: Int64
+  var progress = ProgressThrottle()
+}
+
+/// An enqueue that a worker has.
+struct PendingStaging {
+  var ticket: StagingTicket
+  var enqueue: Enqueue
+  var from: HostID
+  var reply: Completion<EnqueueAnswer>
+  /// What the sources looked like, once a worker has said so.
+  var stamps: [SourceStamp?]?
+  /// Commands about the same id that came meanwhile, in order.
+  var waiting: [Command] = []
+
+  /// The least header revision of the enqueues in it.
+  var oldestHeaderRevision: Int64? {
+    let waiting = waiting.compactMap { command in
+      if case .enqueue(let enqueue, _, _) = command { enqueue.headerRevision } else { nil }
+    }
+    return (waiting + [enqueue.headerRevision].compactMap(\.self)).min()
+  }
+}
+
+/// One connection as the engine knows it.
+struct ConnectionState {
+  let host: any Host
+  var subscription: Subscription?
+  /// Journal number up to which outcomes were looked at for this connection.
+  var cursor: Int64 = 0
+  /// False when the journal holds nothing behind the cursor for it.
+  var mayHaveMore = false
+  /// Outcomes that are out, by event id.
+  var held: [String: HeldOutcome] = [:]
+  var heldBytes = 0
+  /// Numbers of outcomes that it released since it subscribed.
+  var released: Set<Int64> = []
+  var walk = StateWalk()
+
+  struct HeldOutcome {
+    var number: Int64
+    var bytes: Int
+  }
+
+  /// Room in the window: outcomes and bytes (protocol: at most 4 MiB, but at least one).
+  var windowRoom: (outcomes: Int, bytes: Int) {
+    guard let subscription else { return (0, 0) }
+    if held.isEmpty { return (subscription.window, ConnectionState.windowBytes) }
+    return (subscription.window - held.count, ConnectionState.windowBytes - heldBytes)
+  }
+
+  mutating func hold(_ eventID: String, _ outcome: HeldOutcome) {
+    if held.updateValue(outcome, forKey: eventID) == nil { heldBytes += outcome.bytes }
+  }
+
+  mutating func letGo(_ eventID: String) {
+    guard let outcome = held.removeValue(forKey: eventID) else { return }
+    heldBytes -= outcome.bytes
+    mayHaveMore = true
+  }
+
+  static let windowBytes = 4 << 20
+}
+
+/// Counted since the start of the process.
+struct Counters {
+  var attemptsStarted: Int64 = 0
+  var attemptsCompleted: Int64 = 0
+  var attemptsFailed: Int64 = 0
+  var bytesSent: Int64 = 0
+  var bytesReceived: Int64 = 0
+  var commits: Int64 = 0
+}
+
+/// At most one progress event for an entry and interval; the newest value waits for its turn.
+struct ProgressThrottle {
+  static let intervalMs: Int64 = 250
+
+  private(set) var bytesSent: Int64 = 0
+  /// A value that was not told yet.
+  private(set) var isHeldBack = false
+  private var toldAt: Int64?
+
+  /// Queue time at which the value that is held back may be told.
+  var due: Int64? {
+    guard isHeldBack, let toldAt else { return nil }
+    return toldAt + ProgressThrottle.intervalMs
+  }
+
+  /// Notes the value and says whether to tell it now.
+  mutating func note(_ bytes: Int64, at steady: Int64) -> Bool {
+    guard bytes > bytesSent else { return false }
+    bytesSent = bytes
+    if let toldAt, steady - toldAt < ProgressThrottle.intervalMs {
+      isHeldBack = true
+      return false
+    }
+    told(at: steady)
+    return true
+  }
+
+  /// Notes that the newest value was told.
+  mutating func told(at steady: Int64) {
+    toldAt = steady
+    isHeldBack = false
+  }
+}

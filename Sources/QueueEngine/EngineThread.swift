@@ -1,0 +1,38 @@
+import QueueStore
+
+/// Gives the engine its thread: commands in from anywhere, turns in groups of what has arrived, ticks on
+/// time.
+package final class EngineThread: Sendable {
+  private let inbox = Inbox()
+  private let onDeadline: @Sendable (Deadline) -> Void
+
+  /// `onDeadline` is told, on the engine's thread, when the next tick is wanted; whoever owns the timer
+  /// submits it.
+  package init(onDeadline: @escaping @Sendable (Deadline) -> Void) {
+    self.onDeadline = onDeadline
+  }
+
+  /// Adds a command; returns at once.
+  package func submit(_ command: Command) {
+    inbox.put(command)
+  }
+
+  /// Runs turns on the calling thread until `end`; `afterTurn` runs after each.
+  package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
+    var isTidy = true
+    while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
+      engine.process(engine.takeStuck() + batch)
+      try afterTurn(engine)
+      onDeadline(engine.deadline())
+      isTidy = engine.store.rest(idle: inbox.isEmpty)
+    }
+  }
+
+  /// Ends `run` after what was submitted before.
+  package func end() {
+    inbox.close()
+  }
+
+  /// Commands of one commit; beyond it the first ones would wait too long.
+  private static let groupLimit = 1024
+}

@@ -1,0 +1,197 @@
+package import QueueModel
+package import QueueStore
+
+/// Runs the queue: decides by the rules of QueueModel, commits, and only then acts. Confined to one thread;
+/// the one write path of every entry. `EngineThread` gives it a thread, tests call `process` themselves.
+package final class QueueEngine {
+  let store: QueueStore
+  let transport: any Transport
+  let clock: any Clock
+  let randomness: any Randomness
+  /// Hands work to a worker; `Command.staged` brings what came of it.
+  let stage: (StagingWork) -> Void
+  var state: EngineState
+  /// Commands whose commit failed after the server had answered, or that came from no host: tried again
+  /// (D36).
+  var stuck: [Command] = []
+  /// Failed commits in a row.
+  var failedCommits: Int64 = 0
+  /// Queue time before which nothing is committed again or started; nil when the store is well.
+  var storeRestsUntil: Int64?
+  /// A turn of which nobody knows yet whether it stands (D36); nothing is decided until that is known.
+  private var doubt: Doubt?
+  private var lastTicket: UInt64 = 0
+
+  private struct Doubt {
+    var turn: Turn
+    var commands: [Command]
+    var number: Int64
+  }
+
+  /// Opens nothing and starts nothing: `recover` does.
+  package init(
+    store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
+    stage: @escaping (StagingWork) -> Void
+  ) throws(StoreError) {
+    self.store = store
+    self.transport = transport
+    self.clock = clock
+    self.randomness = randomness
+    self.stage = stage
+    state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
+    transport.configure(state.configuration.connection)
+  }
+
+  /// Puts entries that a dead process left running back in the queue, notes the start, and begins to send.
+  package func recover() throws(StoreError) {
+    let now = clock.now()
+    try store.write(durable: true) { writer in
+      for entry in try writer.running() {
+        try writer.update(entry.orphaned(now: now).entry, from: entry)
+      }
+      try writer.addDiagnostic(try bootRecord(writer, now: now), isBoot: true)
+    }
+    process([])
+  }
+
+  /// One turn: decides the commands in order, commits them together, then answers and acts. When the commit
+  /// fails its members are tried again one by one before any is refused (D36).
+  package func process(_ commands: [Command]) {
+    guard settleDoubt() else {
+      stuck += commands
+      return
+    }
+    do {
+      try turn(commands)
+    } catch {
+      guard commands.count > 1 else {
+        refuse(commands, error)
+        return
+      }
+      for command in commands { process([command]) }
+    }
+  }
+
+  private func turn(_ commands: [Command]) throws(StoreError) {
+    var turn = Turn(engine: self, now: clock.now())
+    let isWell = storeRestsUntil.map { $0 <= turn.now.steady } ?? true
+    do throws(StoreError) {
+      try write(&turn, commands, isWell: isWell)
+    } catch .unsettled(let number, _) {
+      doubt = Doubt(turn: turn, commands: commands, number: number)
+      rest()
+      return
+    }
+    conclude(turn)
+  }
+
+  private func write(_ turn: inout Turn, _ commands: [Command], isWell: Bool) throws(StoreError) {
+    try store.write(durability: { turn.durability }) { writer in
+      for command in commands { try turn.decide(command, writer) }
+      try turn.goOnWalking(writer)
+      if isWell && !turn.state.isFinishing {
+        try turn.settleExpired(writer)
+        try turn.startDue(writer)
+      }
+      try turn.deliverOutcomes(writer)
+      try turn.erasePatches(writer)
+    }
+  }
+
+  /// The turn stands: its state holds, its effects run.
+  private func conclude(_ turn: Turn) {
+    if turn.wrote {
+      failedCommits = 0
+      storeRestsUntil = nil
+    }
+    state = turn.state
+    if turn.wrote { state.counters.commits += 1 }
+    turn.act()
+  }
+
+  /// Asks a reopened store whether the turn in doubt stands. False while that cannot be known.
+  private func settleDoubt() -> Bool {
+    guard let doubt else { return true }
+    guard storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return false }
+    do throws(StoreError) {
+      let stands = try store.stands(doubt.number)
+      self.doubt = nil
+      storeRestsUntil = nil
+      if stands {
+        conclude(doubt.turn)
+      } else {
+        refuse(doubt.commands, .failed(code: 0, message: "the change was lost with a failed sync"))
+      }
+      return true
+    } catch {
+      rest()
+      return false
+    }
+  }
+
+  private func rest() {
+    failedCommits += 1
+    storeRestsUntil = clock.now().steady + Backoff.ofStore.wait(afterFailures: failedCommits, fraction: 0.5)
+  }
+
+  /// A commit failed. Hosts get E_STORAGE; what the transport told is kept and tried again (D36).
+  private func refuse(_ commands: [Command], _ error: StoreError) {
+    rest()
+    for command in commands {
+      if case .staged(let ticket, let result) = command {
+        giveUpStaging(ticket, result, .storage(error.message))
+      } else if !command.refuse(.storage(error.message)) {
+        stuck.append(command)
+      }
+    }
+  }
+
+  /// The entry of a staged body could not be committed: the host is told, the body goes, and what waited for
+  /// it goes on.
+  private func giveUpStaging(
+    _ ticket: StagingTicket, _ result: Result<StagingProduct, StageError>, _ refusal: Refusal
+  ) {
+    if case .success(.body(let staged)) = result { store.discard(staged.body) }
+    guard let id = state.stagings.first(where: { $0.value.ticket == ticket })?.key,
+      let pending = state.stagings.removeValue(forKey: id)
+    else { return }
+    pending.reply(.failure(refusal))
+    if !pending.waiting.isEmpty { process(pending.waiting) }
+  }
+
+  /// The commands to try again now, if their time has come.
+  func takeStuck() -> [Command] {
+    guard !stuck.isEmpty, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return [] }
+    defer { stuck = [] }
+    return stuck
+  }
+
+  func nextTicket() -> StagingTicket {
+    lastTicket += 1
+    return StagingTicket(number: lastTicket)
+  }
+}
+
+extension Backoff {
+  /// Between attempts to write to a store that failed: 1 s doubling to 60 s.
+  static let ofStore = Backoff(baseMs: 1000, maxMs: 60_000, jitter: 0)
+}
+
+extension Command {
+  /// Answers the host that asked; false when no host did, so that the command has to be kept.
+  func refuse(_ refusal: Refusal) -> Bool {
+    switch self {
+    case .enqueue(_, _, let reply): reply(.failure(refusal))
+    case .cancel(_, let reply), .pause(_, let reply), .resume(_, let reply), .setWifiOnly(_, let reply),
+      .setNetwork(_, _, let reply), .updateHeaders(_, _, _, let reply), .configure(_, _, let reply),
+      .subscribe(_, _, let reply), .unsubscribe(_, let reply), .acknowledge(_, _, let reply),
+      .release(_, _, let reply):
+      reply(.failure(refusal))
+    case .rows(_, let reply): reply(.failure(refusal))
+    case .diagnostics(let reply): reply(.failure(refusal))
+    case .stats(let reply): reply(.failure(refusal))
+    case .connected, .disconnected, .caughtUp, .staged, .report, .tick, .finish, .giveUp: return false
+    }
+    return true
+  }
+}

@@ -1,0 +1,159 @@
+package import QueueModel
+import QueueStore
+
+/// Counters and gauges, as `stats` gives them.
+package struct Stats: Sendable {
+  /// Entries by derived state.
+  package var entries: [Row.State: Int64] = [:]
+  package var unacknowledged: Int64 = 0
+  package var attemptsStarted: Int64 = 0
+  package var attemptsCompleted: Int64 = 0
+  package var attemptsFailed: Int64 = 0
+  package var bytesSent: Int64 = 0
+  package var bytesReceived: Int64 = 0
+  package var commits: Int64 = 0
+}
+
+/// When the engine wants a `tick`; nil in both means that nothing is waited for.
+package struct Deadline: Sendable, Equatable {
+  /// Queue time, ms.
+  package var steady: Int64?
+  /// Wall clock, ms.
+  package var wall: Int64?
+}
+
+/// Reads answer from what is committed.
+extension QueueEngine {
+  func rows(_ query: RowQuery) throws(StoreError) -> RowPage {
+    let now = clock.now()
+    var page = RowPage(rows: [], next: nil)
+    var bytes = 0
+    var after = query.after
+    while page.next == nil {
+      let entries = try store.reader.entries(after: after, limit: 256, key: query.key, id: query.id)
+      for (entry, _) in entries {
+        let row = Row(shown(entry), gates: state.gates, now: now)
+        let fits = query.state.map { $0 == row.state } ?? true
+        if fits && !page.rows.isEmpty
+          && (page.rows.count == query.limit || bytes + row.size > QueueEngine.pageBytes)
+        {
+          page.next = after
+          return page
+        }
+        after = entry.number
+        guard fits else { continue }
+        page.rows.append(row)
+        bytes += row.size
+      }
+      if entries.count < 256 { return page }
+    }
+    return page
+  }
+
+  private static let pageBytes = 1 << 20
+
+  /// Progress lives in memory while an attempt runs.
+  private func shown(_ entry: Entry) -> Entry {
+    guard case .running(let attempt) = entry.state,
+      let flight = state.flights[
+        AttemptID(entry: entry.number, generation: entry.generation, ordinal: attempt.ordinal)]
+    else { return entry }
+    var entry = entry
+    entry.bytesSent = flight.progress.bytesSent
+    return entry
+  }
+
+  func stats() throws(StoreError) -> Stats {
+    var stats = Stats()
+    for bucket in try store.reader.counts() {
+      let live = bucket.queued + bucket.running + bucket.awaitingAuth + bucket.released
+      if state.gates.isPaused(bucket.key) {
+        stats.entries[.paused, default: 0] += live
+      } else {
+        stats.entries[.queued, default: 0] += bucket.queued + bucket.released
+        stats.entries[.running, default: 0] += bucket.running
+        stats.entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
+      }
+      stats.entries[.completed, default: 0] += bucket.completed
+      stats.entries[.error, default: 0] += bucket.error
+      stats.entries[.cancelled, default: 0] += bucket.cancelled
+    }
+    stats.unacknowledged = try store.reader.unacknowledged()
+    stats.attemptsStarted = state.counters.attemptsStarted
+    stats.attemptsCompleted = state.counters.attemptsCompleted
+    stats.attemptsFailed = state.counters.attemptsFailed
+    stats.bytesSent = state.counters.bytesSent
+    stats.bytesReceived = state.counters.bytesReceived
+    stats.commits = state.counters.commits
+    return stats
+  }
+
+  /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
+  package func isDrained() -> Bool {
+    guard state.stagings.isEmpty else { return false }
+    do throws(StoreError) {
+      return try store.reader.counts().allSatisfy { bucket in
+        state.gates.isPaused(bucket.key) || state.gates.holdsForWifi(bucket.wifiOnly)
+          || bucket.queued + bucket.running + bucket.released == 0
+      }
+    } catch {
+      return false
+    }
+  }
+
+  /// When the next turn is needed though nothing may arrive until then. A store that cannot be read is asked
+  /// again after a second.
+  package func deadline() -> Deadline {
+    do throws(StoreError) {
+      return try nextDeadline(now: clock.now())
+    } catch {
+      return Deadline(steady: clock.now().steady + 1000)
+    }
+  }
+
+  private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
+    var times = state.flights.values.compactMap(\.progress.due)
+    if let storeRestsUntil { times.append(storeRestsUntil) }
+    var deadline = Deadline(steady: times.min())
+    guard !state.gates.paused, !state.isFinishing else { return deadline }
+    deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)
+    guard state.slots.hasRoom else { return deadline }
+    let turn = Turn(engine: self, now: now)
+    if let due = try store.reader.nextDue(after: state.lookedAt, where: turn.isOpen) { times.append(due) }
+    if let woken = try nextWoken(now: now) { times.append(woken) }
+    deadline.steady = times.min()
+    return deadline
+  }
+
+  /// The next entry that the end of an outage wakes.
+  private func nextWoken(now: Moment) throws(StoreError) -> Int64? {
+    var earliest: Int64?
+    for (origin, outage) in state.gates.outages {
+      guard let endedAt = outage.endedAt,
+        let spread = try store.reader.nextWoken(
+          origin: origin, outage: outage.number,
+          beyond: Gates.spread(reachedAt: state.lookedAt, endedAt: endedAt), notOf: state.gates.pausedKeys)
+      else { continue }
+      earliest = min(earliest ?? .max, endedAt + Gates.wakeDelay(of: spread))
+    }
+    return earliest
+  }
+
+  /// More can be done at once: more is due than one turn takes, or a walk can go on.
+  package var hasMore: Bool {
+    state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
+  }
+
+  /// How this start found the queue.
+  func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> Diagnostic {
+    let buckets = try writer.counts()
+    func sum(_ count: (Bucket) -> Int64) -> Int64 { buckets.reduce(0) { $0 + count($1) } }
+    return .boot(
+      at: now.wall,
+      entries: [
+        ("queued", sum(\.queued) + sum(\.released)), ("running", sum(\.running)),
+        ("awaitingAuth", sum(\.awaitingAuth)), ("completed", sum(\.completed)), ("error", sum(\.error)),
+        ("cancelled", sum(\.cancelled)),
+      ])
+  }
+}

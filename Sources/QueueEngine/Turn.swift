@@ -1,0 +1,202 @@
+import QueueModel
+import QueueStore
+
+/// One batch of commands on its way into the store: a copy of the state to work on, and what to do once the
+/// commit stands. Thrown away when the commit fails, so that no effect of it was ever seen.
+struct Turn {
+  let engine: QueueEngine
+  let now: Moment
+  var state: EngineState
+  /// What the store must promise before the effects run (D35).
+  private(set) var durability = Durability.none
+  /// In the order in which they run.
+  private var effects: [Effect] = []
+  /// Answers that read what is committed. They run last: a row that they tell is newer than every event of
+  /// the turn.
+  private var reads: [() -> Void] = []
+  /// Entries that this turn wrote, as they stand: a change of the gates in the same turn concerns them as
+  /// well.
+  private var written: [Int64: Entry] = [:]
+
+  enum Effect {
+    case answer(() -> Void)
+    case start(Transmission)
+    case stop(AttemptID)
+    case configure(ConnectionSettings)
+    case tell(HostID, HostEvent)
+    case stage(StagingWork)
+    case discard(StagedBody)
+  }
+
+  init(engine: QueueEngine, now: Moment) {
+    self.engine = engine
+    self.now = now
+    state = engine.state
+  }
+
+  var wrote: Bool { durability != .none }
+
+  /// Something is answered or told after this commit, so it has to be synced.
+  mutating func mustSync() { durability = .synced }
+
+  /// The start of an attempt has to be in the log, no more (D35).
+  mutating func mustBeLogged() {
+    if durability == .none { durability = .logged }
+  }
+
+  mutating func then(_ effect: Effect) { effects.append(effect) }
+
+  mutating func answer<Value: Sendable>(_ reply: @escaping Completion<Value>, _ value: Value) {
+    effects.append(.answer { reply(.success(value)) })
+  }
+
+  mutating func refuse<Value: Sendable>(_ reply: @escaping Completion<Value>, _ refusal: Refusal) {
+    effects.append(.answer { reply(.failure(refusal)) })
+  }
+
+  /// Runs the effects, in order, after the commit, and then the reads.
+  func act() {
+    for effect in effects {
+      switch effect {
+      case .answer(let answer): answer()
+      case .start(let transmission): engine.transport.start(transmission)
+      case .stop(let attempt): engine.transport.stop(attempt)
+      case .configure(let settings): engine.transport.configure(settings)
+      case .tell(let host, let event): state.connections[host]?.host.receive(event)
+      case .stage(let work): engine.stage(work)
+      case .discard(let body): engine.store.discard(body)
+      }
+    }
+    for read in reads { read() }
+  }
+
+  mutating func decide(_ command: Command, _ writer: Writer) throws(StoreError) {
+    switch command {
+    case .connected(let id, let host): state.connections[id] = ConnectionState(host: host)
+    case .disconnected(let id): try disconnect(id, writer)
+    case .caughtUp(let id): try walk(id, writer)
+    case .enqueue(let enqueue, let from, let reply): try self.enqueue(enqueue, from: from, reply, writer)
+    case .cancel(let id, let reply): try cancel(id, command, reply, writer)
+    case .pause(let keys, let reply): try pause(keys, reply, writer)
+    case .resume(let keys, let reply): try resume(keys, reply, writer)
+    case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)
+    case .setNetwork(let network, let from, let reply): setNetwork(network, from: from, reply)
+    case .updateHeaders(let headers, let keys, let origin, let reply):
+      try updateHeaders(headers, keys: keys, origin: origin, reply, writer)
+    case .configure(let change, let from, let reply): try configure(change, from: from, reply, writer)
+    case .subscribe(let subscription, let from, let reply): subscribe(subscription, from: from, reply)
+    case .unsubscribe(let from, let reply): unsubscribe(from: from, reply)
+    case .acknowledge(let eventIDs, _, let reply): try acknowledge(eventIDs, command, reply, writer)
+    case .release(let eventIDs, let from, let reply):
+      try release(eventIDs, from: from, command, reply, writer)
+    case .rows(let query, let reply):
+      answerLater(reply) { [engine] () throws(StoreError) in try engine.rows(query) }
+    case .stats(let reply): answerLater(reply) { [engine] () throws(StoreError) in try engine.stats() }
+    case .diagnostics(let reply):
+      mustSync()
+      answer(reply, try writer.takeDiagnostics())
+    case .staged(let ticket, let result): try staged(ticket, result, writer)
+    case .report(let attempt, let report): try self.report(attempt, report, writer)
+    case .tick: try tellHeldBackProgress()
+    case .finish: state.isFinishing = true
+    case .giveUp: try giveUp(writer)
+    }
+  }
+
+  /// A read answers from what is committed, so it runs after the commit of its turn.
+  private mutating func answerLater<Value: Sendable>(
+    _ reply: @escaping Completion<Value>, _ read: @escaping () throws(StoreError) -> Value
+  ) {
+    reads.append {
+      do throws(StoreError) {
+        reply(.success(try read()))
+      } catch {
+        reply(.failure(.storage(error.message)))
+      }
+    }
+  }
+
+  // MARK: The one write path of an entry
+
+  /// Writes what a transition decided about an entry that exists, and takes over its effects.
+  mutating func apply(_ decision: Decision, from old: Entry, _ writer: Writer) throws(StoreError) {
+    if decision.releasesBody { try writer.release(old.body, of: old.number) }
+    try writer.update(decision.entry, from: old)
+    try follow(decision, writer)
+  }
+
+  /// Writes a new entry.
+  mutating func insert(_ decision: Decision, _ writer: Writer) throws(StoreError) {
+    try writer.insert(decision.entry)
+    try follow(decision, writer)
+  }
+
+  private mutating func follow(_ decision: Decision, _ writer: Writer) throws(StoreError) {
+    let entry = decision.entry
+    if let outcome = decision.outcome {
+      _ = try writer.append(outcome)
+      for id in state.connections.keys { state.connections[id]?.mayHaveMore = true }
+    }
+    written[entry.number] = entry
+    // The entry may have moved to another key, whose pause is the one that counts from now on (D6).
+    if let attempt = entry.attemptInFlight { state.flights[attempt]?.key = entry.key }
+    for effect in decision.effects {
+      switch effect {
+      case .stop(let attempt):
+        land(attempt)
+        then(.stop(attempt))
+      case .attempt(let event): tell(.attempt, about: entry.key, .attempt(event))
+      case .progress(let bytesSent):
+        tell(
+          .progress, about: entry.key,
+          .progress(id: entry.id, bytesSent: bytesSent, totalBytes: entry.body.length))
+      case .state: tellState(of: entry)
+      }
+    }
+    switch entry.state {
+    case .running: mustBeLogged()
+    case .queued, .awaitingAuth, .settled: mustSync()
+    }
+  }
+
+  /// The attempt is no longer in the transport's hands.
+  mutating func land(_ attempt: AttemptID) {
+    guard let flight = state.flights.removeValue(forKey: attempt) else { return }
+    state.slots.freed(flight.priority, origin: flight.origin)
+  }
+
+  // MARK: Telling hosts
+
+  mutating func tellState(of entry: Entry) {
+    tell(.state, about: entry.key, .state(Row(entry, gates: state.gates, now: now)))
+  }
+
+  mutating func tell(_ kind: Subscription.Kind, about key: EntryKey, _ event: HostEvent) {
+    for (id, connection) in state.connections {
+      guard let subscription = connection.subscription, subscription.kinds.contains(kind),
+        subscription.covers(key)
+      else { continue }
+      then(.tell(id, event))
+    }
+  }
+
+  /// Every connection is to be told of the rows that a change of the gates moved: those of this turn at once,
+  /// the others by a walk (D1).
+  ///
+  /// - Parameter told: Numbers of entries whose own change, made since, has told of it.
+  mutating func gatesChanged(
+    from before: Gates, told: Set<Int64> = [], _ writer: Writer
+  ) throws(StoreError) {
+    mustSync()
+    for entry in written.values.sorted(by: { $0.number < $1.number })
+    where !told.contains(entry.number) && before.standing(of: entry) != state.gates.standing(of: entry) {
+      tellState(of: entry)
+    }
+    let change = StateWalk.Change(before: before, turn: writer.turn)
+    let last = writer.lastNumber
+    for (id, connection) in state.connections where connection.subscription?.kinds.contains(.state) == true {
+      state.connections[id]?.walk.begin(change, through: last)
+      try walk(id, writer)
+    }
+  }
+}
