@@ -22,6 +22,7 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
   name: "outtray",
+  products: [.executable(name: "outtray", targets: ["outtray"])],
   targets: [
     // The C libraries, as headers with the static inlines that Swift cannot import by itself.
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -40,6 +41,15 @@ let package = Package(
 
     // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
     layer("QueueEngine", ["QueueModel", "QueueStore"]),
+    layer(
+      "SidecarServer", ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"]),
+    .executableTarget(
+      name: "outtray",
+      dependencies: [
+        "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
+        "SidecarServer", "CLinux", "CCurl",
+      ],
+      swiftSettings: strict),
 
     tests("JSONTextTests", ["JSONText"]),
     tests("OuttrayProtocolTests", ["OuttrayProtocol", "JSONText"]),
@@ -48,5 +58,10 @@ let package = Package(
     tests("HTTPTransportTests", ["HTTPTransport", "QueueModel"]),
     tests("QueueStoreTests", ["QueueStore", "QueueModel", "JSONText", "CSQLite"]),
     tests("QueueEngineTests", ["QueueEngine", "QueueStore", "QueueModel", "JSONText"]),
+    tests(
+      "SidecarServerTests",
+      [
+        "SidecarServer", "OuttrayProtocol", "QueueEngine", "QueueModel", "JSONRPC", "JSONText", "CLinux",
+      ]),
   ]
 )

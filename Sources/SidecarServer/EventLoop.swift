@@ -1,0 +1,99 @@
+import CLinux
+import Glibc
+
+/// Waits for descriptors and runs what is registered for them, on the thread that calls `run`.
+final class EventLoop {
+  typealias Ready = (_ events: UInt32) -> Void
+
+  private let poll: Int32
+  private var ready: [Int32: Ready] = [:]
+  private var isEnding = false
+
+  init() throws(LoopError) {
+    poll = epoll_create1(clinux_epoll_cloexec)
+    guard poll >= 0 else { throw LoopError("epoll_create1", errno) }
+  }
+
+  deinit { close(poll) }
+
+  /// Runs `action` whenever `descriptor` has one of `events` (EPOLLIN, EPOLLOUT; HUP and ERR always). False
+  /// for a descriptor that cannot be waited for, such as a regular file.
+  func add(_ descriptor: Int32, events: UInt32, _ action: @escaping Ready) throws(LoopError) -> Bool {
+    guard control(EPOLL_CTL_ADD, descriptor, events) else {
+      if errno == EPERM { return false }
+      throw LoopError("epoll_ctl", errno)
+    }
+    ready[descriptor] = action
+    return true
+  }
+
+  /// Replaces what runs for a descriptor that was added.
+  func replaceAction(of descriptor: Int32, _ action: @escaping Ready) {
+    if ready[descriptor] != nil { ready[descriptor] = action }
+  }
+
+  func change(_ descriptor: Int32, events: UInt32) {
+    _ = control(EPOLL_CTL_MOD, descriptor, events)
+  }
+
+  func remove(_ descriptor: Int32) {
+    _ = control(EPOLL_CTL_DEL, descriptor, 0)
+    ready[descriptor] = nil
+  }
+
+  func end() { isEnding = true }
+
+  /// Until `end`; `afterEach` runs after each batch of events.
+  func run(_ afterEach: () -> Void) throws(LoopError) {
+    var events = [epoll_event](repeating: epoll_event(), count: 32)
+    while !isEnding {
+      let count = epoll_wait(poll, &events, Int32(events.count), -1)
+      if count < 0 {
+        if errno == EINTR { continue }
+        throw LoopError("epoll_wait", errno)
+      }
+      for event in events.prefix(Int(count)) { ready[event.data.fd]?(event.events) }
+      afterEach()
+    }
+  }
+
+  private func control(_ operation: Int32, _ descriptor: Int32, _ events: UInt32) -> Bool {
+    var event = epoll_event()
+    event.events = events
+    event.data.fd = descriptor
+    return epoll_ctl(poll, operation, descriptor, &event) == 0
+  }
+}
+
+/// A call of the loop's that cannot fail unless the machine is out of something.
+struct LoopError: Error {
+  let call: String
+  let code: Int32
+
+  init(_ call: String, _ code: Int32) {
+    self.call = call
+    self.code = code
+  }
+}
+
+/// Wakes the loop from any thread.
+final class Waker: Sendable {
+  let descriptor: Int32
+
+  init() throws(LoopError) {
+    descriptor = eventfd(0, clinux_eventfd_flags)
+    guard descriptor >= 0 else { throw LoopError("eventfd", errno) }
+  }
+
+  deinit { close(descriptor) }
+
+  func wake() {
+    // Fails only when the counter is full, and then the loop is awake.
+    _ = eventfd_write(descriptor, 1)
+  }
+
+  func clear() {
+    var count: eventfd_t = 0
+    _ = eventfd_read(descriptor, &count)
+  }
+}

@@ -1,0 +1,60 @@
+import Glibc
+import JSONRPC
+import JSONText
+import OuttrayProtocol
+import QueueModel
+
+/// Greets, and agrees on the version.
+enum Initialize: ServedMethod {
+  static let method = Method.initialize
+
+  static func serve(_ call: Call) throws(RPCError) {
+    let asked = try call.params.required("protocolVersion")
+    guard asked.integer == supported else {
+      throw RPCError(
+        code: ErrorCode.version.number, kind: ErrorCode.version.rawValue,
+        message: "protocolVersion: must be \(supported)", path: "protocolVersion",
+        extra: [("supported", JSON { $0.array { $0.value(supported) } })])
+    }
+    try checkClient(call.params.required("client"))
+    call.connection.answer(call.id) { writer in
+      writer.object { writer in
+        writer.member("protocolVersion", supported)
+        writer.member("server") {
+          $0.object {
+            $0.member("name", "outtray"); $0.member("version", call.sidecar.version)
+          }
+        }
+        writer.member("pid", Int64(getpid()))
+        writer.member("dir", call.sidecar.directory)
+        writer.member("role", "owner")
+        writer.member("capabilities") { $0.array { _ in } }
+        writer.member("limits") { limits in
+          limits.object {
+            $0.member("maxLine", call.sidecar.limits.maxLine)
+            $0.member("maxVars", Limits.maxVars)
+            $0.member("maxInFlight", call.sidecar.limits.maxInFlight)
+            $0.member("maxWindow", Limits.maxWindow)
+          }
+        }
+      }
+    }
+  }
+
+  private static func checkClient(_ client: JSON) throws(RPCError) {
+    guard client.kind == .object else {
+      throw RPCError(.invalid, "client: must be {name, version}", path: "client")
+    }
+    for (name, _) in client.members() where !Members.peer.served.contains(name) {
+      throw UnknownMember.refusal(name, of: "client", known: .peer)
+    }
+    for (name, least) in [("name", 1), ("version", 0)] {
+      guard let text = client[name]?.string, (least...256).contains(text.unicodeScalars.count) else {
+        let right = "must be a string of \(least) to 256 characters"
+        throw RPCError(.invalid, "client.\(name): \(right)", path: "client.\(name)")
+      }
+    }
+  }
+
+  private static let supported: Int64 = 1
+}

@@ -1,0 +1,12 @@
+import JSONRPC
+import OuttrayProtocol
+import QueueEngine
+
+/// Ends a pause of the same scope.
+enum Resume: ServedMethod {
+  static let method = Method.resume
+
+  static func serve(_ call: Call) throws(RPCError) {
+    call.engine.submit(.resume(try call.params.keys(), call.emptyReply()))
+  }
+}

@@ -1,0 +1,49 @@
+import JSONRPC
+import JSONText
+import OuttrayProtocol
+import QueueEngine
+import QueueModel
+
+/// Counters since the start, and gauges.
+enum StatsMethod: ServedMethod {
+  static let method = Method.stats
+
+  static func serve(_ call: Call) throws(RPCError) {
+    let dropped = call.connection.dropped
+    let requests = call.connection.requests
+    let reply: Completion<Stats> = call.reply { stats, writer in
+      writer.object {
+        $0.member("entries") { entries in
+          entries.object {
+            for state in Row.State.allCases { $0.member(name(of: state), stats.entries[state] ?? 0) }
+          }
+        }
+        $0.member("outcomes") { $0.object { $0.member("unacknowledged", stats.unacknowledged) } }
+        $0.member("attempts") { attempts in
+          attempts.object {
+            $0.member("started", stats.attemptsStarted)
+            $0.member("completed", stats.attemptsCompleted)
+            $0.member("failed", stats.attemptsFailed)
+          }
+        }
+        $0.member("bytes") { bytes in
+          bytes.object {
+            $0.member("sent", stats.bytesSent)
+            $0.member("received", stats.bytesReceived)
+          }
+        }
+        $0.member("commits", stats.commits)
+        $0.member("requests", requests)
+        $0.member("events") { $0.object { $0.member("dropped", dropped) } }
+      }
+    }
+    call.engine.submit(.stats(reply))
+  }
+
+  private static func name(of state: Row.State) -> String {
+    switch state {
+    case .awaitingAuth: "awaitingAuth"
+    case .queued, .running, .paused, .completed, .error, .cancelled: state.rawValue
+    }
+  }
+}

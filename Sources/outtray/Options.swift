@@ -1,0 +1,86 @@
+import CLinux
+import Glibc
+
+/// What the command line asks for.
+enum Options {
+  case help
+  case version
+  case serve(Serve.Options)
+
+  struct Problem: Error {
+    let message: String
+  }
+
+  private enum Code: Int32 {
+    case directory = 256
+    case maxLine, onDisconnect, noParentWatch, help, version
+  }
+
+  static func read(_ arguments: [String]) throws(Problem) -> Options {
+    guard arguments.count > 1 else { throw Problem(message: "say what to do; see outtray --help") }
+    switch arguments[1] {
+    case "serve": return .serve(try serve(Array(arguments.dropFirst())))
+    case "--help", "-h", "help": return .help
+    case "--version", "-V": return .version
+    default: throw Problem(message: "there is no command \(arguments[1]); see outtray --help")
+    }
+  }
+
+  private static func serve(_ arguments: [String]) throws(Problem) -> Serve.Options {
+    var options = Serve.Options()
+    try parse(
+      arguments,
+      [
+        ("dir", true, .directory), ("max-line", true, .maxLine), ("on-disconnect", true, .onDisconnect),
+        ("no-parent-watch", false, .noParentWatch),
+      ]
+    ) { (code, value) throws(Problem) in
+      switch code {
+      case .directory: options.directory = value
+      case .maxLine:
+        guard let bytes = Int(value), (1024...(1 << 30)).contains(bytes) else {
+          throw Problem(message: "--max-line: must be a number of bytes from 1024 to 1073741824")
+        }
+        options.maxLine = bytes
+      case .onDisconnect:
+        guard value == "exit" else { throw Problem(message: "--on-disconnect: must be exit in this version") }
+      case .noParentWatch: options.watchesParent = false
+      case .help, .version: break
+      }
+    }
+    guard !options.directory.isEmpty else { throw Problem(message: "--dir: is required") }
+    return options
+  }
+
+  /// Reads long options, each taking a value or not, and nothing behind them.
+  private static func parse(
+    _ arguments: [String], _ known: [(name: String, takesValue: Bool, code: Code)],
+    _ take: (Code, String) throws(Problem) -> Void
+  ) throws(Problem) {
+    let names = known.map { strdup($0.name) }
+    // The C library may reorder the words, so those to be freed are kept apart.
+    let words = arguments.map { strdup($0) }
+    defer { for pointer in names + words { free(pointer) } }
+    var table = zip(known, names).map { known, name in
+      option(
+        name: UnsafePointer(name), has_arg: known.takesValue ? required_argument : no_argument, flag: nil,
+        val: known.code.rawValue)
+    }
+    table.append(option())
+    var position: Int32 = 1
+    var value: UnsafePointer<CChar>?
+    while true {
+      let found = clinux_next_option(Int32(arguments.count), words + [nil], table, &position, &value)
+      if found == -1 { break }
+      let word = arguments[Int(position) - 1]
+      if found == 0x3A { throw Problem(message: "\(word): needs a value") }
+      guard let code = Code(rawValue: found) else {
+        throw Problem(message: "\(word): is no option of serve; see outtray --help")
+      }
+      try take(code, value.map { String(cString: $0) } ?? "")
+    }
+    guard Int(position) == arguments.count else {
+      throw Problem(message: "\(arguments[Int(position)]): was not expected; see outtray --help")
+    }
+  }
+}

@@ -1,0 +1,4 @@
+import Glibc
+
+StandardStreams.fillGaps()
+exit(CommandLineTool.run(CommandLine.arguments))
