@@ -1,0 +1,65 @@
+import pytest
+
+from endtoend import binary as binaries
+from endtoend.nginx import Nginx
+from endtoend.rawserver import RawServer
+from endtoend.sidecar import Sidecar
+
+
+@pytest.fixture(scope="session")
+def binary():
+    return binaries.find()
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """The queue's directory; the sidecar makes it."""
+    return tmp_path / "queue"
+
+
+@pytest.fixture
+def start(binary, directory):
+    """Starts sidecars, on the test's directory if not told otherwise; at the end stops and checks them."""
+    started = []
+
+    def begin(*arguments, on=None, **options):
+        sidecar = Sidecar(binary, on or directory, *arguments, **options)
+        started.append(sidecar)
+        return sidecar
+
+    yield begin
+    for sidecar in started:
+        sidecar.dispose()
+    for sidecar in started:
+        sidecar.check()
+
+
+@pytest.fixture
+def sidecar(start):
+    """One sidecar that is subscribed to everything."""
+    sidecar = start()
+    sidecar.subscribe()
+    return sidecar
+
+
+@pytest.fixture
+def server():
+    server = RawServer()
+    yield server
+    server.close()
+    server.check()
+
+
+@pytest.fixture
+def another_server():
+    server = RawServer()
+    yield server
+    server.close()
+    server.check()
+
+
+@pytest.fixture
+def nginx(tmp_path):
+    nginx = Nginx(tmp_path / "nginx")
+    yield nginx
+    nginx.close()

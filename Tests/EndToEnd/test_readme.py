@@ -1,0 +1,55 @@
+"""The examples of README.md, run as they stand there."""
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from endtoend import rawserver
+from endtoend.binary import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# Where the examples send to; the test puts its own server there.
+PLACE = "http://127.0.0.1:8080/notes"
+
+
+def example(language):
+    """The one fenced block of this language."""
+    blocks = [body for name, body in FENCE.findall(README) if name == language]
+    assert len(blocks) == 1, f"{len(blocks)} blocks of {language}"
+    return blocks[0]
+
+
+@pytest.mark.parametrize("language, suffix, runner", [
+    ("js", ".mjs", ["node"]), ("python", ".py", [sys.executable])])
+def test_the_hosts_of_the_readme_run_as_they_stand(binary, server, tmp_path, language, suffix, runner):
+    """README: a host in 20 lines; it enqueues, hears the outcome, acknowledges it and ends."""
+    text = example(language)
+    assert PLACE in text and len(text.splitlines()) <= 20
+    server.on("/notes", rawserver.reply(201, body=b'{"stored":true}'))
+    host = tmp_path / f"host{suffix}"
+    host.write_text(text.replace(PLACE, server.url("/notes")), encoding="utf-8")
+    for _ in range(2):
+        ended = subprocess.run([*runner, str(host)], cwd=tmp_path, env={**os.environ, "OUTTRAY": binary},
+                               capture_output=True, timeout=30, check=False)
+        assert ended.returncode == 0, ended.stderr
+        assert b"completed 201" in ended.stdout
+    assert [json.loads(request.body) for request in server.seen()] == [{"text": "hello"}] * 2
+
+
+def test_the_files_that_the_readme_names_are_there():
+    """README: every link to a file of the repository leads to one."""
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_commands_of_the_readme_are_targets_of_the_makefile():
+    """README: make demo, make test."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    commands = set(re.findall(r"(?:^|`)make (\w+)", README, re.MULTILINE))
+    assert {"demo", "test"} <= commands
+    assert [name for name in commands if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
