@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process';
+import { explainSpawnFailure, findBinary } from './binary.js';
+import { SidecarExited } from './errors.js';
+import { Tail } from './tail.js';
+
+const STDERR_KEPT = 64 * 1024;
+// After the exit its last frames may still lie in the pipe; something that inherited the pipe may also hold
+// it open for ever, so the wait for the end of stdout is bounded.
+const LAST_BYTES_MS = 500;
+// The sidecar promises to end within 5 s of the end of its stdin.
+const CLOSE_MS = 7000;
+const TERM_MS = 3000;
+
+/** One child process of the sidecar: start it, write to it, hear what it says, see it end. */
+export class SidecarProcess {
+  #child;
+  #stderr = new Tail(STDERR_KEPT);
+  #onExit;
+  #gone = false;
+
+  /** Settles with SidecarExited once the process is reaped and its output is read. */
+  exited;
+
+  /**
+   * Starts the sidecar. Resolves once it runs; rejects with SpawnError when it cannot.
+   * @param {object} options
+   * @param {string[]} options.args
+   * @param {(chunk: Buffer) => void} options.onBytes gets what it writes to stdout
+   * @param {(exit: SidecarExited) => void} options.onExit
+   * @param {string} [options.binary]
+   * @param {string} [options.cwd]
+   * @param {NodeJS.ProcessEnv} [options.env] the whole environment of the child; default this process's
+   * @returns {Promise<SidecarProcess>}
+   */
+  static async start({ args, onBytes, onExit, binary, cwd, env = process.env }) {
+    const { file, source } = findBinary(binary, env);
+    const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    await new Promise((resolve, reject) => {
+      child.once('spawn', resolve);
+      child.once('error', (error) => reject(explainSpawnFailure(error, { file, source, cwd })));
+    });
+    return new SidecarProcess(child, onBytes, onExit);
+  }
+
+  /** Use `start`. */
+  constructor(child, onBytes, onExit) {
+    this.#child = child;
+    this.#onExit = onExit;
+    child.stdout.on('data', onBytes);
+    // Always drained: a full stderr pipe would stop the sidecar.
+    child.stderr.on('data', (chunk) => this.#stderr.push(chunk));
+    // A broken pipe is the first sign of a death whose reason only the exit tells; without a listener it
+    // would end this process.
+    child.stdin.on('error', () => {});
+    child.on('error', () => {});
+    this.exited = this.#watchExit();
+    this.hold(false);
+  }
+
+  get pid() {
+    return this.#child.pid;
+  }
+
+  /** @param {Buffer} frame */
+  write(frame) {
+    if (this.#child.stdin.writable) this.#child.stdin.write(frame);
+  }
+
+  /**
+   * Says whether Node must stay alive for this child: yes while a call waits or events are expected.
+   * @param {boolean} wanted
+   */
+  hold(wanted) {
+    // A closed socket takes ref() as a wish for its next connection and keeps a listener for each.
+    if (this.#gone) return;
+    const { stdin, stdout, stderr } = this.#child;
+    for (const part of [this.#child, stdin, stdout]) {
+      if (part.destroyed) continue;
+      if (wanted) part.ref();
+      else part.unref();
+    }
+    stderr.unref();
+  }
+
+  /** @param {NodeJS.Signals} signal */
+  kill(signal) {
+    this.#child.kill(signal);
+  }
+
+  /**
+   * Ends the sidecar and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL.
+   * @param {{closeMs?: number, termMs?: number}} [limits] how long the first two may take, in milliseconds
+   * @returns {Promise<SidecarExited>} how it ended
+   */
+  async close({ closeMs = CLOSE_MS, termMs = TERM_MS } = {}) {
+    this.hold(true);
+    this.#child.stdin.end();
+    const ended = await this.#endsWithin(closeMs);
+    if (ended) return ended;
+    this.#child.kill('SIGTERM');
+    const stopped = await this.#endsWithin(termMs);
+    if (stopped) return stopped;
+    this.#child.kill('SIGKILL');
+    return this.exited;
+  }
+
+  async #endsWithin(ms) {
+    let timer;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(resolve, ms, null);
+    });
+    try {
+      return await Promise.race([this.exited, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #watchExit() {
+    const child = this.#child;
+    const read = new Promise((resolve) => child.stdout.once('close', resolve));
+    return new Promise((resolve) => {
+      child.once('exit', async (exitCode, signal) => {
+        let timer;
+        const late = new Promise((settle) => {
+          timer = setTimeout(settle, LAST_BYTES_MS);
+        });
+        await Promise.race([read, late]);
+        clearTimeout(timer);
+        this.#gone = true;
+        child.stdout.destroy();
+        const exit = new SidecarExited({ exitCode, signal, stderr: this.#stderr.toString() });
+        this.#onExit(exit);
+        resolve(exit);
+      });
+    });
+  }
+}
