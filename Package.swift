@@ -63,5 +63,6 @@ let package = Package(
       [
         "SidecarServer", "OuttrayProtocol", "QueueEngine", "QueueModel", "JSONRPC", "JSONText", "CLinux",
       ]),
+    tests("TidyTests", []),
   ]
 )
