@@ -132,27 +132,17 @@ extension Turn {
     try apply(decision, from: entry, writer)
   }
 
-  /// Begins or ends an outage of the origin (D16). A body that could not be read tells nothing about it.
+  /// What the result says of the origin, where it changes whether there is an outage (D16).
   private mutating func noteReach(of flight: Flight, _ result: AttemptResult, _ writer: Writer)
     throws(StoreError)
   {
-    let outage = state.gates.outages[flight.origin]
-    if result.failure?.cause == .beforeRequest {
-      guard !state.gates.hasOutage(flight.origin), state.reachedAt(flight.origin) < flight.startedAt else {
-        return
-      }
-      let next = Outage(number: (outage?.number ?? 0) + 1, since: now.steady)
-      state.gates.outages[flight.origin] = next
-      try writer.save(next, of: flight.origin)
-    } else if result.answer != nil || result.failure?.cause == .afterRequestBegan {
-      state.noteReached(flight.origin, by: flight.startedAt)
-      guard var outage, outage.endedAt == nil else { return }
-      outage.endedAt = now.steady
-      state.gates.outages[flight.origin] = outage
-      try writer.save(outage, of: flight.origin)
-    } else {
-      return
-    }
+    let next = Outage.after(
+      result.reach, begunAt: flight.startedAt, lastReachedBy: state.reachedAt(flight.origin),
+      current: state.gates.outages[flight.origin], now: now)
+    if result.reach == .reached { state.noteReached(flight.origin, by: flight.startedAt) }
+    guard let next else { return }
+    state.gates.outages[flight.origin] = next
+    try writer.save(next, of: flight.origin)
     mustSync()
   }
 }

@@ -50,3 +50,50 @@ extension Gates {
     return endedAt.map { $0 + Self.wakeDelay(of: spread) }
   }
 }
+
+extension Outage {
+  /// What the result of an attempt says of its origin.
+  package enum Reach: Sendable, Equatable, CaseIterable {
+    /// The request began, or an answer came.
+    case reached
+    /// Nothing of the request was sent.
+    case unreachable
+    /// The body was at fault; nothing is known of the origin.
+    case unknown
+  }
+
+  /// The outage as it stands after a result; nil when the result changes nothing. One begins when an attempt
+  /// could not be sent and no attempt begun since has reached the origin; one that lasts ends when the origin
+  /// is reached.
+  ///
+  /// - Parameters:
+  ///   - begunAt: Queue time, ms, at which the attempt began.
+  ///   - lastReachedBy: Queue time at which the newest attempt began that reached the origin.
+  ///   - current: The present or last outage of the origin.
+  package static func after(
+    _ reach: Reach, begunAt: Int64, lastReachedBy: Int64, current: Outage?, now: Moment
+  ) -> Outage? {
+    let lasts = current.map { $0.endedAt == nil } ?? false
+    switch reach {
+    case .unknown: return nil
+    case .unreachable:
+      guard !lasts, lastReachedBy < begunAt else { return nil }
+      return Outage(number: (current?.number ?? 0) + 1, since: now.steady)
+    case .reached:
+      guard lasts, var ended = current else { return nil }
+      ended.endedAt = now.steady
+      return ended
+    }
+  }
+}
+
+extension AttemptResult {
+  package var reach: Outage.Reach {
+    if answer != nil { return failure?.cause == .beforeRequest ? .unreachable : .reached }
+    switch failure?.cause {
+    case .beforeRequest: return .unreachable
+    case .afterRequestBegan: return .reached
+    case .bodyMissing, .bodyUnreadable, nil: return .unknown
+    }
+  }
+}

@@ -112,8 +112,6 @@ final class BucketTable {
     }
   }
 
-  var hasChanges: Bool { !changes.isEmpty }
-
   /// Writes what has gathered.
   func flush() throws(StoreError) {
     guard !changes.isEmpty else { return }

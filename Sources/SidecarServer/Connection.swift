@@ -139,9 +139,6 @@ final class Connection: Host {
     }
   }
 
-  /// Too much is unwritten to read further; only the host can end that.
-  var isFullOfReplies: Bool { content.withLock { $0.outbox.replyBytes >= limits.maxLine } }
-
   var unanswered: Int { content.withLock { $0.inFlight.count } }
 
   var hasUnwritten: Bool { content.withLock { !$0.outbox.isEmpty } }

@@ -73,6 +73,4 @@ struct Wire {
     default: return .ended
     }
   }
-
-  func closeOutput() { close(output) }
 }

@@ -88,7 +88,7 @@ struct HostWireTests {
     // More than the pipe and one write hold, so that replies stay.
     let sender = Sender(station, (0..<100).map { Self.request($0, bytes: 100_000) })
     sender.start()
-    #expect(station.until { station.connection.isFullOfReplies })
+    #expect(station.until { station.connection.isFull })
     #expect(sender.wait())
     close(station.hostOutput)
     #expect(station.waitForEnd())
