@@ -6,8 +6,11 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/un.h>
+#include <string.h>
 #include <unistd.h>
 
 // What Swift's view of the C library lacks or holds under several types. System calls that need
@@ -23,6 +26,7 @@ static const int clinux_timerfd_flags = TFD_CLOEXEC | TFD_NONBLOCK;
 static const int clinux_timer_absolute = TFD_TIMER_ABSTIME;
 static const int clinux_timer_cancel_on_set = TFD_TIMER_CANCEL_ON_SET;
 static const int clinux_signalfd_flags = SFD_CLOEXEC | SFD_NONBLOCK;
+static const int clinux_socket_flags = SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 // A descriptor that becomes readable when the process ends.
 static inline int clinux_pidfd_open(pid_t process) {
@@ -52,4 +56,21 @@ static inline int clinux_next_option(
   *position = optind;
   *value = optarg;
   return found;
+}
+
+// The address of a socket in the file system; false when the path is too long for one.
+static inline int clinux_unix_address(const char *path, struct sockaddr_un *address) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address->sun_path) return 0;
+  strcpy(address->sun_path, path);
+  return 1;
+}
+
+// The user at the far end of a socket of the file system, at the time when it connected; -1 when it cannot be
+// told. Laid out as struct ucred, which needs _GNU_SOURCE.
+static inline long long clinux_peer_user(int descriptor) {
+  struct { pid_t process; uid_t user; gid_t group; } peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? (long long)peer.user : -1;
 }

@@ -6,6 +6,8 @@ package struct InFlight: Sendable {
 
   package var count: Int { ids.count }
 
+  package var all: Set<RequestID> { ids }
+
   package func contains(_ id: RequestID) -> Bool { ids.contains(id) }
 
   /// False when `id` is in flight already: the request is refused and the first one stays.

@@ -39,3 +39,14 @@ extension RequestID: Hashable {
   package static func == (left: RequestID, right: RequestID) -> Bool { left.value == right.value }
   package func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
+
+extension RequestID {
+  /// The id that a line of a server answers; nil for a notification, for `id: null`, and for what is no
+  /// message.
+  package init?(answeredBy line: [UInt8]) {
+    guard let message = try? JSON.scan(line).value, message.kind == .object, let id = message["id"] else {
+      return nil
+    }
+    self.init(id)
+  }
+}

@@ -17,13 +17,6 @@ package enum Refusal: Error, Sendable {
   case shutdown
 }
 
-/// Names one connection of a host; given by whoever accepts connections, never twice in a process.
-package struct HostID: Hashable, Sendable {
-  package let number: UInt64
-
-  package init(_ number: UInt64) { self.number = number }
-}
-
 /// The far end of one connection, as far as the engine cares.
 package protocol Host: AnyObject, Sendable {
   /// Takes an event without waiting. Called on the database thread.

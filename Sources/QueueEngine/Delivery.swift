@@ -40,8 +40,9 @@ extension Turn {
     state.connections[id]?.held = [:]
     state.connections[id]?.heldBytes = 0
     state.connections[id]?.released = []
-    guard let oldest = connection.held.values.map(\.number).min() else { return }
-    state.lookAgain(from: oldest, but: id)
+    // What it held, and what the others passed over because it was this connection's to come.
+    let oldest = connection.held.values.map(\.number).min() ?? .max
+    state.lookAgain(from: min(oldest, connection.cursor + 1), but: id)
   }
 
   mutating func acknowledge(
@@ -115,7 +116,7 @@ extension Turn {
       for journaled in page {
         state.connections[id]?.cursor = journaled.number
         guard !state.isHeld(journaled.outcome.eventID),
-          state.recipient(of: journaled.number, journaled.outcome.key) == id
+          state.recipient(of: journaled.number, journaled.outcome) == id
         else {
           continue
         }
@@ -141,7 +142,7 @@ extension Turn {
   /// A release is not remembered against a host that asks again.
   private mutating func redeliveryRecipient(of journaled: JournaledOutcome) -> HostID? {
     for id in state.connections.keys { state.connections[id]?.released.remove(journaled.number) }
-    return state.recipient(of: journaled.number, journaled.outcome.key)
+    return state.recipient(of: journaled.number, journaled.outcome)
   }
 
   /// A completed entry was enqueued again: its outcome goes out once more, even to a connection that has seen

@@ -38,15 +38,19 @@ struct EngineState {
     connections.values.contains { $0.held[eventID] != nil }
   }
 
-  /// The newest subscription that covers the outcome of this number and key, and has not released it.
-  func recipient(of number: Int64, _ key: EntryKey) -> HostID? {
-    subscribers.last { host in
+  /// Who is to have the outcome of this number: the connection that enqueued it, else the newest
+  /// subscription,
+  /// of those that cover its key and have not released it.
+  func recipient(of number: Int64, _ outcome: Outcome) -> HostID? {
+    func takes(_ host: HostID) -> Bool {
       guard let connection = connections[host], let subscription = connection.subscription else {
         return false
       }
-      return subscription.kinds.contains(.settled) && subscription.covers(key)
+      return subscription.kinds.contains(.settled) && subscription.covers(outcome.key)
         && !connection.released.contains(number)
     }
+    if let host = outcome.host, takes(host) { return host }
+    return subscribers.last(where: takes)
   }
 
   /// Outcomes from `number` on may be anybody's but this connection's now, so the others look again.

@@ -10,6 +10,7 @@ extension Turn {
     guard !state.isFinishing else { return refuse(reply, .shutdown) }
     // A patch that comes while the body is staged is newer than the headers of this call.
     var enqueue = enqueue
+    enqueue.host = from
     enqueue.headerRevision = enqueue.headerRevision ?? state.gates.headerRevision
     if state.stagings[enqueue.id] != nil {
       state.stagings[enqueue.id]?.waiting.append(.enqueue(enqueue, from: from, reply))

@@ -11,13 +11,19 @@ package struct Enqueue: Sendable {
   /// is newer than the headers of the call and applies to them (protocol.md section 1). nil takes the newest
   /// at the commit.
   package var headerRevision: Int64?
+  /// The connection that the call came on.
+  package var host: HostID?
 
-  package init(id: EntryID, key: EntryKey, vars: JSON, request: Descriptor, headerRevision: Int64? = nil) {
+  package init(
+    id: EntryID, key: EntryKey, vars: JSON, request: Descriptor, headerRevision: Int64? = nil,
+    host: HostID? = nil
+  ) {
     self.id = id
     self.key = key
     self.vars = vars
     self.request = request
     self.headerRevision = headerRevision
+    self.host = host
   }
 
   /// Wall clock, ms: the descriptor's, else the default's distance from now.

@@ -6,6 +6,8 @@ package struct Entry: Sendable {
   package let number: Int64
   package var id: EntryID
   package var key: EntryKey
+  /// The connection that enqueued it last: its outcome goes there first (protocol.md section 3).
+  package var host: HostID?
   /// The host's own, kept byte for byte.
   package var vars: JSON
   /// From 1; rises when a settled entry reopens and when the body is replaced.
@@ -85,11 +87,12 @@ package struct Entry: Sendable {
     body: StagedBody,
     idempotencyKey: String?, headerRevision: Int64, expiresAt: Int64, state: State, attempts: Int64 = 0,
     failures: FailureCounts = FailureCounts(), bytesSent: Int64 = 0, lastRequestID: String? = nil,
-    createdAt: Int64, updatedAt: Int64
+    createdAt: Int64, updatedAt: Int64, host: HostID? = nil
   ) {
     self.number = number
     self.id = id
     self.key = key
+    self.host = host
     self.vars = vars
     self.generation = generation
     self.request = request

@@ -12,7 +12,7 @@ extension Entry {
       idempotencyKey: enqueue.freshIdempotencyKey(randomness),
       headerRevision: enqueue.headerRevision ?? gates.headerRevision,
       expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
-      createdAt: now.wall, updatedAt: now.wall)
+      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host)
     return Decision(entry: entry, effects: [.state])
   }
 
@@ -74,6 +74,7 @@ extension Entry {
   /// Everything that is not part of the body's identity (D5).
   private mutating func take(_ enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) {
     key = enqueue.key
+    host = enqueue.host
     vars = enqueue.vars
     request = enqueue.request
     headerRevision = enqueue.headerRevision ?? gates.headerRevision

@@ -41,7 +41,8 @@ extension Entry {
     let outcome = Outcome(
       eventID: eventID, entry: number, id: id, key: key, vars: vars, at: now.wall, generation: generation,
       attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: body.length,
-      url: request.url?.text ?? "", method: request.method, partIndex: nil, settlement: settlement)
+      url: request.url?.text ?? "", method: request.method, partIndex: nil, settlement: settlement,
+      host: host)
     return Decision(entry: entry, outcome: outcome, effects: [.state])
   }
 

@@ -47,6 +47,15 @@ package struct EntryKey: ByteComparedText {
   }
 }
 
+/// Names one connection of a host; given by whoever accepts connections, never twice, over starts either:
+/// what
+/// an entry remembers of an earlier start must name nobody.
+package struct HostID: Hashable, Sendable {
+  package let number: Int64
+
+  package init(_ number: Int64) { self.number = number }
+}
+
 /// Names one attempt. A result counts only for the attempt that it names, so a late one can change nothing.
 package struct AttemptID: Hashable, Sendable {
   /// The entry's creation number.

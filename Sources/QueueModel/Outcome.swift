@@ -22,6 +22,8 @@ package struct Outcome: Sendable {
   /// Index of the part that decided, from 0.
   package var partIndex: Int?
   package var settlement: Settlement
+  /// The connection that it goes to first; never told to a host.
+  package var host: HostID?
 
   package enum Settlement: Sendable {
     case completed(ResponseRecord)
@@ -45,7 +47,7 @@ package struct Outcome: Sendable {
   package init(
     eventID: String, entry: Int64, id: EntryID, key: EntryKey, vars: JSON, at: Int64, generation: Int64,
     attempts: Int64, requestID: String?, bytesSent: Int64, totalBytes: Int64, url: String, method: HTTPMethod,
-    partIndex: Int?, settlement: Settlement
+    partIndex: Int?, settlement: Settlement, host: HostID? = nil
   ) {
     self.eventID = eventID
     self.entry = entry
@@ -62,6 +64,7 @@ package struct Outcome: Sendable {
     self.method = method
     self.partIndex = partIndex
     self.settlement = settlement
+    self.host = host
   }
 }
 

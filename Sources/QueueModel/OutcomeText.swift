@@ -19,6 +19,7 @@ extension Outcome {
     writer.object { stored in
       writeMembers(into: &stored, exactly: true)
       stored.member("entry", entry)
+      if let host { stored.member("host", "\(host.number)") }
     }
     return writer.bytes
   }
@@ -70,7 +71,8 @@ extension Outcome {
       totalBytes: try json.stored("totalBytes", \.integer), url: try json.stored("url", \.string),
       method: try json.stored("method") { $0.string.flatMap(HTTPMethod.init(rawValue:)) },
       partIndex: json["partIndex"]?.integer.map { Int($0) },
-      settlement: try json.stored("kind") { Settlement(kind: $0, in: json) })
+      settlement: try json.stored("kind") { Settlement(kind: $0, in: json) },
+      host: json["host"]?.string.flatMap { Int64($0) }.map(HostID.init))
   }
 }
 

@@ -24,7 +24,7 @@ enum EntryRow {
         [
           "generation", "attempts", "body_kind", "body_place", "body_length", "body_file", "body_type",
           "sources", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules", "bytes_sent",
-          "last_request_id", "updated_at", "turn",
+          "last_request_id", "updated_at", "host", "turn",
         ]
       }
     }
@@ -67,6 +67,7 @@ enum EntryRow {
       statement.bind(entry.bytesSent)
       statement.bind(entry.lastRequestID)
       statement.bind(entry.updatedAt)
+      statement.bind(entry.host?.number)
       statement.bind(turn)
     }
   }
@@ -150,6 +151,7 @@ enum EntryRow {
     let bytesSent = row.int()
     let lastRequestID = row.optionalText()
     let updatedAt = row.int()
+    let host = row.optionalInt().map(HostID.init)
     let turn = row.int()
     let key = row.text()
     guard let state, let body, let rules, let vars = try? JSON(checking: row.bytes()),
@@ -161,7 +163,7 @@ enum EntryRow {
       number: number, id: EntryID(id), key: EntryKey(key), vars: vars, generation: generation,
       request: descriptor, body: body, idempotencyKey: idempotencyKey, headerRevision: headerRevision,
       expiresAt: expiresAt, state: state, attempts: attempts, failures: failures, bytesSent: bytesSent,
-      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt)
+      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host)
     return (entry, turn)
   }
 

@@ -5,7 +5,7 @@ enum Migrations {
   /// `Outr` in ASCII, in the header of every database of ours.
   static let applicationID: Int64 = 0x4F75_7472
 
-  static let all: [String] = [first]
+  static let all: [String] = [first, enqueuers]
 
   /// Brings the database to the newest schema, each step in one transaction with its number.
   static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
@@ -22,6 +22,8 @@ enum Migrations {
       }
     }
   }
+
+  private static let enqueuers = "ALTER TABLE entry ADD COLUMN host INTEGER"
 
   // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
   // default). Columns that belong to one state are set in that state and NULL in every other, as in

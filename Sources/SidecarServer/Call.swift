@@ -8,9 +8,10 @@ import QueueModel
 struct Call {
   let id: RequestID
   let params: Params
-  let connection: Connection
+  let session: HostSession
   let sidecar: Sidecar
 
+  var connection: Connection { session.connection }
   var engine: EngineThread { sidecar.engine }
 
   /// Answers with an empty object.

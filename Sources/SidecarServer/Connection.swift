@@ -63,6 +63,9 @@ final class Connection: Host {
     put(Reply.error(id: id, error), answering: id, about: nil)
   }
 
+  /// The first line to an attached process, which is no frame of the protocol.
+  func greet(_ line: [UInt8]) { add { $0.outbox.reply(line, about: nil) } }
+
   private func put(_ frame: [UInt8], answering id: RequestID?, about entry: EntryID?) {
     add { content in
       content.outbox.reply(frame, about: entry)

@@ -64,6 +64,20 @@ final class HostWire {
     pauseIfFull()
   }
 
+  /// The host is gone although somebody may still hold its end: what it had sent is read, and nothing after
+  /// it.
+  func hangUp() {
+    while !inputEnded && !connection.isFull && wire.hasInput { readable() }
+    endInput()
+  }
+
+  /// Gives the descriptors back; nothing may be asked of the wire afterwards.
+  func close() {
+    loop.remove(wire.input)
+    loop.remove(wire.outputDescriptor)
+    wire.close()
+  }
+
   private func endInput() {
     guard !inputEnded else { return }
     inputEnded = true

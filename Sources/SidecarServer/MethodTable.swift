@@ -2,7 +2,7 @@ import JSONRPC
 import JSONText
 import OuttrayProtocol
 
-/// The methods by name.
+/// The methods by name, as one connection may call them.
 struct MethodTable {
   private static let served: [any (ServedMethod & Sendable).Type] = [
     Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Pause.self, Resume.self,
@@ -13,16 +13,15 @@ struct MethodTable {
     Discover.self,
   ]
 
-  private let methods: [String: any ServedMethod.Type]
+  private static let methods = Dictionary(
+    uniqueKeysWithValues: served.map { ($0.method.rawValue, $0 as any (ServedMethod & Sendable).Type) })
+
   /// A request other than the first was read; `initialize` has to be the first.
   private var isGreeted = false
 
-  init() {
-    methods = Dictionary(uniqueKeysWithValues: MethodTable.served.map { ($0.method.rawValue, $0) })
-  }
-
   /// Carries out what a line asks for; every request is answered once.
-  mutating func take(_ incoming: Incoming, on connection: Connection, of sidecar: Sidecar) {
+  mutating func take(_ incoming: Incoming, from session: HostSession, of sidecar: Sidecar) {
+    let connection = session.connection
     switch incoming {
     case .refused(let id, let error):
       // An id in flight belongs to its first caller, who would take this for the answer.
@@ -35,7 +34,7 @@ struct MethodTable {
     case .request(let request):
       guard connection.begin(request.id) else { return connection.refuse(nil, .duplicateID(request.id)) }
       do {
-        try serve(request, on: connection, of: sidecar)
+        try serve(request, from: session, of: sidecar)
         isGreeted = true
       } catch {
         // A host whose version is not served may greet again with one that is.
@@ -45,16 +44,15 @@ struct MethodTable {
     }
   }
 
-  private func serve(_ request: Request, on connection: Connection, of sidecar: Sidecar) throws(RPCError) {
-    guard let method = methods[request.method] else {
-      throw RPCError(
-        .method, "no method is called that\(UnknownMember.hint(request.method, known: methods.keys.sorted()))"
-      )
+  private func serve(_ request: Request, from session: HostSession, of sidecar: Sidecar) throws(RPCError) {
+    guard let method = MethodTable.methods[request.method] else {
+      let hint = UnknownMember.hint(request.method, known: MethodTable.methods.keys.sorted())
+      throw RPCError(.method, "no method is called that\(hint)")
     }
     if method.method == .initialize && isGreeted {
       throw RPCError(.request, "initialize has to be the first request of its connection")
     }
     let params = try Params(request.params, of: method.method)
-    try method.serve(Call(id: request.id, params: params, connection: connection, sidecar: sidecar))
+    try method.serve(Call(id: request.id, params: params, session: session, sidecar: sidecar))
   }
 }

@@ -6,8 +6,8 @@ import OuttrayProtocol
 package import QueueEngine
 import QueueModel
 
-/// The process as its host sees it: one host on standard streams, requests to the engine, events back, and an
-/// end in bounded time. Lives on the loop's thread.
+/// The process as its hosts see it: requests to the engine, events back, and an end in bounded time. Lives on
+/// the loop's thread.
 package final class Sidecar {
   package let engine: EngineThread
   package let directory: String
@@ -18,9 +18,12 @@ package final class Sidecar {
   private let waker: Waker
   private let timers: Timers
   private let signals: Signals
-  private var wire: HostWire?
-  private var methods = MethodTable()
+  private let hosts: Hosts
   private var ending: Ending?
+  /// Without hosts until this time, boot clock in ms, or until nothing is left to do.
+  private var aloneUntil: Int64?
+  private let drain = DrainWatch()
+  private weak var owner: HostSession?
   private let engineEnded: Waker
   private var isRunning = false
 
@@ -28,7 +31,7 @@ package final class Sidecar {
   private struct Ending {
     /// Boot clock, ms: after it nothing is waited for.
     var deadline: Int64
-    /// Wait until no entry is running or queued.
+    /// Wait until no entry is running or queued, for a host that asked for it.
     var drains: Bool
     /// Copies that had not ended in time were given up.
     var gaveUp = false
@@ -51,51 +54,64 @@ package final class Sidecar {
     let timers = try Timers()
     self.timers = timers
     signals = try Signals()
-    engine = EngineThread { timers.set($0) }
+    let engine = EngineThread { timers.set($0) }
+    self.engine = engine
+    hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness)
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
-    try timers.register(on: loop) { [unowned self] in engine.submit(.tick) }
+    try timers.register(on: loop) { engine.submit(.tick) }
     try signals.register(on: loop) { [unowned self] in received($0) }
     if watchesParent { try watchParent() }
   }
 
-  /// Serves the host on the standard streams until the end of its life (protocol, section 5).
-  package func serve() throws {
-    let connection = Connection(
-      HostID(1), limits: limits, wake: { [waker] in waker.wake() },
-      onCaughtUp: { [engine] in engine.submit(.caughtUp($0)) })
-    engine.submit(.connected(connection.id, connection))
-    let wire = try HostWire(
-      connection, on: try Wire.takingStandardStreams(), loop: loop, maxLine: limits.maxLine,
-      onFrame: { [unowned self] in received($0, on: connection) },
-      onEnd: { [unowned self] in hostEnded() })
-    self.wire = wire
+  /// Serves the host on the standard streams, and those that attach, until the end of its life (protocol,
+  /// section 5).
+  package func serve(onDisconnect: OnDisconnect) throws {
+    hosts.onFrame = { [unowned self] in received($0, from: $1) }
+    hosts.onEnd = { [unowned self] in hostEnded($0) }
+    hosts.onArrival = { [unowned self] in stayForHosts() }
+    owner = try hosts.admit(try Wire.takingStandardStreams(), as: .owner, onDisconnect: onDisconnect)
+    try hosts.listen(in: directory)
     // A regular file has no event that would begin the reading.
-    wire.attend()
+    hosts.attend()
     try loop.run { [unowned self] in
-      wire.attend()
+      hosts.attend()
       endIfDone()
     }
+    hosts.closeDoor()
     endEngine()
   }
 
-  private func received(_ frame: Frame, on connection: Connection) {
+  private func received(_ frame: Frame, from session: HostSession) {
     switch frame {
-    case .line(let line): methods.take(Incoming.read(line), on: connection, of: self)
-    case .tooLong: connection.refuse(nil, .lineTooLong(limit: limits.maxLine))
+    case .line(let line): session.methods.take(Incoming.read(line), from: session, of: self)
+    case .tooLong: session.connection.refuse(nil, .lineTooLong(limit: limits.maxLine))
     }
   }
 
   // MARK: The end
 
+  /// `shutdown`, after its reply. The process ends unless other hosts are there; then only this one's does,
+  /// and a drain is left to the end of the last of them.
+  func shutDown(for session: HostSession, drains: Bool) {
+    if drains { hosts.wish(.drain) }
+    if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
+    guard session.role == .owner else {
+      hosts.leave(session)
+      return lastHostLeft(drains ? hosts.onDisconnect : .exit)
+    }
+    end(drains: drains, within: drains ? 0 : Sidecar.patienceMs)
+  }
+
   /// Accepts nothing new from now on; running transfers stop, unless `drains`.
-  func end(drains: Bool, within milliseconds: Int64) {
+  private func end(drains: Bool, within milliseconds: Int64) {
     let deadline = timers.bootTime() + milliseconds
     if let current = ending, current.deadline <= deadline, !current.drains { return }
     ending = Ending(deadline: deadline, drains: drains)
     if drains {
-      _ = self.drains.exchange(true)
+      drain.begin()
       engine.submit(.tick)
     } else {
+      hosts.closeDoor()
       engine.submit(.finish)
       timers.setEnd(deadline)
     }
@@ -104,17 +120,33 @@ package final class Sidecar {
 
   var isEnding: Bool { ending != nil }
 
-  /// Requests read before stdin ended are answered before the exit; a copy that cannot end within 2 s is
-  /// given up. A host that asked for a drain may leave meanwhile.
-  private func hostEnded() {
-    if ending?.drains == true { return }
-    end(drains: false, within: 2000)
+  /// Requests read before a host's input ended are answered before the exit; a copy that cannot end within
+  /// this time is given up.
+  private static let patienceMs: Int64 = 2000
+
+  /// A host has closed its end. One that asked for a drain may leave meanwhile.
+  private func hostEnded(_ session: HostSession) {
+    guard ending == nil else { return }
+    if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
+    if hosts.onDisconnect != .exit { hosts.leave(session) }
+    lastHostLeft(hosts.onDisconnect)
   }
 
-  /// Set while the end waits until no entry is running or queued; the engine's thread then says when that is
-  /// so.
-  private let drains = Flag()
-  private let isDrained = Flag()
+  private func lastHostLeft(_ wish: OnDisconnect) {
+    guard wish != .exit else { return end(drains: false, within: Sidecar.patienceMs) }
+    let (until, overflow) = timers.bootTime().addingReportingOverflow(wish.patience)
+    aloneUntil = overflow ? .max : until
+    drain.begin()
+    engine.submit(.tick)
+    if !overflow { timers.setEnd(until) }
+  }
+
+  /// A host has come back.
+  private func stayForHosts() {
+    guard aloneUntil != nil else { return }
+    aloneUntil = nil
+    if ending == nil { drain.cancel() }
+  }
 
   /// Gives the engine its thread and begins to send. `offset` is what queue time is ahead of the boot clock,
   /// ms.
@@ -122,9 +154,8 @@ package final class Sidecar {
     timers.setOffset(offset)
     let box = Handover(engine)
     let thread = self.engine
-    let ended: @Sendable (QueueEngine) -> Void = { [drains, isDrained, waker] engine in
-      guard drains.value, engine.isDrained(), !isDrained.exchange(true) else { return }
-      waker.wake()
+    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker] engine in
+      if drain.isReached({ engine.isDrained() }) { waker.wake() }
     }
     let finished = engineEnded
     try Thread.start {
@@ -143,15 +174,17 @@ package final class Sidecar {
   }
 
   private func endIfDone() {
-    guard let ending, let wire else { return }
-    if ending.drains {
-      guard isDrained.value, wire.connection.unanswered == 0, wire.isFlushed else { return }
-      return loop.end()
+    if let aloneUntil, ending == nil, drain.isDone || timers.bootTime() >= aloneUntil {
+      end(drains: false, within: Sidecar.patienceMs)
     }
-    let isAnswered = wire.connection.unanswered == 0
-    if wire.outputEnded || (isAnswered && wire.isFlushed) { return loop.end() }
+    guard let ending else { return }
+    if ending.drains {
+      if drain.isDone && hosts.areServed { loop.end() }
+      return
+    }
+    if hosts.areServed { return loop.end() }
     guard timers.bootTime() >= ending.deadline else { return }
-    if isAnswered || ending.gaveUp { loop.end() } else { giveUp() }
+    if hosts.areAnswered || ending.gaveUp { loop.end() } else { giveUp() }
   }
 
   /// What is still being copied is refused, and nothing of it kept.
@@ -168,19 +201,16 @@ package final class Sidecar {
     default:
       if wasSignalled { _exit(0) }
       wasSignalled = true
-      end(drains: false, within: 2000)
+      end(drains: false, within: Sidecar.patienceMs)
     }
   }
 
-  /// A pidfd on the parent, which needs no polling; skipped when the parent is not visible.
   private func watchParent() throws(LoopError) {
-    let parent = getppid()
-    guard parent > 1 else { return }
-    let descriptor = clinux_pidfd_open(parent)
-    guard descriptor >= 0, getppid() == parent else { return }
+    guard let descriptor = ParentWatch.descriptor() else { return }
     _ = try loop.add(descriptor, events: clinux_epoll_in) { [unowned self] _ in
       loop.remove(descriptor)
-      hostEnded()
+      close(descriptor)
+      owner?.wire.hangUp()
     }
   }
 }

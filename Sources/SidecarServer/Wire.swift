@@ -17,7 +17,7 @@ struct Wire {
     let null = open("/dev/null", O_RDONLY)
     if null >= 0 {
       dup2(null, 0)
-      close(null)
+      Glibc.close(null)
     }
     dup2(2, 1)
     return Wire(input: input, output: output)
@@ -35,7 +35,7 @@ struct Wire {
       status.st_mode & S_IFMT == S_IFIFO
       ? open("/proc/self/fd/\(output)", O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1
     if own >= 0 {
-      close(output)
+      Glibc.close(output)
       self.output = own
     } else {
       self.output = output
@@ -49,6 +49,17 @@ struct Wire {
     case wouldBlock
     /// The far end is gone: end of file, EPIPE and ECONNRESET alike.
     case ended
+  }
+
+  /// A read would not wait now.
+  var hasInput: Bool {
+    var ready = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+    return poll(&ready, 1, 0) == 1
+  }
+
+  func close() {
+    Glibc.close(input)
+    Glibc.close(output)
   }
 
   /// Reads what is there, once; call it when the loop says that something is.

@@ -13,16 +13,17 @@ enum CommandLineTool {
   static let version = "0.1.0"
 
   static let usage = """
-    usage: outtray serve --dir DIR [--max-line BYTES] [--no-parent-watch]
+    usage: outtray serve --dir DIR [--max-line BYTES] [--on-disconnect WHAT] [--no-parent-watch]
            outtray --version | --help
 
-    serve   owns the queue in DIR and speaks JSON-RPC 2.0, one object a line, on stdin and stdout
+    serve   owns the queue in DIR and speaks JSON-RPC 2.0, one object a line, on stdin and stdout; beside a
+            process that owns it already, it reaches the queue through that one
 
       --dir DIR           the queue's directory; made when it is not there
       --max-line BYTES    longest line that is read (default 67108864)
-      --on-disconnect exit
-                          when the host is gone: stop transfers, keep all state, exit (the default and, in
-                          this version, the only choice)
+      --on-disconnect exit | drain | stay:SECONDS
+                          when the last host is gone: stop transfers, keep all state, exit (the default);
+                          or go on until nothing is left to send; or that, but at most so long
       --no-parent-watch   do not end when the parent process has ended
 
     exit status: 0; 64 usage; 70 internal; 73 the directory cannot be used; 75 it is locked

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import SidecarServer
 
 /// What the command line asks for.
 enum Options {
@@ -43,7 +44,10 @@ enum Options {
         }
         options.maxLine = bytes
       case .onDisconnect:
-        guard value == "exit" else { throw Problem(message: "--on-disconnect: must be exit in this version") }
+        guard let wish = OnDisconnect(value) else {
+          throw Problem(message: "--on-disconnect: must be exit, drain or stay:SECONDS")
+        }
+        options.onDisconnect = wish
       case .noParentWatch: options.watchesParent = false
       case .help, .version: break
       }

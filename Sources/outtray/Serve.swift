@@ -10,20 +10,21 @@ enum Serve {
   struct Options {
     var directory = ""
     var maxLine = WireLimits().maxLine
+    var onDisconnect = OnDisconnect.exit
     var watchesParent = true
   }
 
   static func run(_ options: Options) -> Int32 {
-    var limits = WireLimits()
-    limits.maxLine = options.maxLine
     do {
-      let lock = try DirectoryLock(options.directory)
+      let lock = try lockOrAttach(options)
       defer { lock.release() }
+      var limits = WireLimits()
+      limits.maxLine = options.maxLine
       let sidecar = try Sidecar(
         directory: lock.directory, version: CommandLineTool.version, limits: limits,
         watchesParent: options.watchesParent)
       try startEngine(of: sidecar)
-      try sidecar.serve()
+      try sidecar.serve(onDisconnect: options.onDisconnect)
       // Transfers, workers and the database need no farewell: what was answered is on disk.
       _exit(0)
     } catch let error as StoreError {
@@ -34,6 +35,35 @@ enum Serve {
       return CommandLineTool.Status.internalError
     }
   }
+
+  /// The lock; or, while another process serves the directory, a life as its relay, which never returns. A
+  /// holder that does not serve is waited for.
+  private static func lockOrAttach(_ options: Options) throws -> DirectoryLock {
+    let deadline = SystemClock.bootTime() + patienceMs
+    while true {
+      if let lock = try lockIfFree(options.directory) { return lock }
+      if let relay = Relay(
+        to: options.directory, onDisconnect: options.onDisconnect, maxLine: options.maxLine,
+        deadline: deadline)
+      {
+        try relay.run(watchesParent: options.watchesParent)
+      }
+      guard SystemClock.bootTime() < deadline else { throw StoreError.locked }
+      usleep(20_000)
+    }
+  }
+
+  private static func lockIfFree(_ directory: String) throws(StoreError) -> DirectoryLock? {
+    do {
+      return try DirectoryLock(directory)
+    } catch {
+      guard error.isLocked else { throw error }
+      return nil
+    }
+  }
+
+  /// How long a first reply, or the lock, is waited for.
+  private static let patienceMs: Int64 = 5000
 
   /// Opens the store here, so that a directory that cannot be used is known before the first answer, and
   /// hands the engine to a thread of its own.

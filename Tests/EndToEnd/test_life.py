@@ -166,23 +166,6 @@ def test_d38_the_directory_is_0700_and_its_files_0600(start, directory, tmp_path
         assert stat.S_IMODE(place.stat().st_mode) & 0o077 == 0, place
 
 
-def test_a_store_03_a_second_sidecar_sends_nothing(start, server):
-    """A-STORE-03: it ends with 75; after a SIGKILL of the first the next one answers within 2 s."""
-    gate = threading.Event()
-    server.on("/held", rawserver.hold(gate))
-    first = start()
-    for number in range(20):
-        enqueue(first, server.url("/held"), id=str(number))
-    second = start(log=first.log_path + ".second")
-    assert second.wait_exit(12) == 75
-    assert second.stderr().strip()
-    gate.set()
-    for number in range(20):
-        first.wait_state(str(number), "completed")
-    assert len(server.seen("/held")) == 20
-    first.kill()
-    third = start()
-    third.result(third.send("ping"), 2)
 
 
 def test_a_store_04_a_killed_sidecar_leaves_no_lock(start):

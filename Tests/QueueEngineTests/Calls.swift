@@ -60,21 +60,23 @@ enum Sample {
 extension Harness {
   @discardableResult
   func enqueue(
-    _ id: String = "a", key: String = "k", vars: String = "null", _ request: String = Sample.data()
+    _ id: String = "a", key: String = "k", vars: String = "null", _ request: String = Sample.data(),
+    from host: HostID? = nil
   ) throws -> EnqueueAnswer {
-    let replies = try beginEnqueue(id, key: key, vars: vars, request)
+    let replies = try beginEnqueue(id, key: key, vars: vars, request, from: host)
     return try replies.get()
   }
 
   /// Without waiting for the reply.
   func beginEnqueue(
-    _ id: String = "a", key: String = "k", vars: String = "null", _ request: String = Sample.data()
+    _ id: String = "a", key: String = "k", vars: String = "null", _ request: String = Sample.data(),
+    from enqueuer: HostID? = nil
   ) throws -> Replies<EnqueueAnswer> {
     let replies = Replies<EnqueueAnswer>()
     let host = host
     let completion = replies.completion
     send(
-      .enqueue(try Sample.enqueue(id, key: key, vars: vars, request), from: hostID) {
+      .enqueue(try Sample.enqueue(id, key: key, vars: vars, request), from: enqueuer ?? hostID) {
         host.note(reply: id)
         completion($0)
       })

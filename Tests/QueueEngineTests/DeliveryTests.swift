@@ -176,9 +176,9 @@ import Testing
     try harness.subscribe([.settled])
     let other = harness.connect()
     try harness.subscribe([.settled], window: 1, as: other.id)
-    try harness.enqueue("a")
+    try harness.enqueue("a", from: other.id)
     try harness.answer(200)
-    try harness.enqueue("b")
+    try harness.enqueue("b", from: other.id)
     try harness.answer(200)
     #expect(ids(other.host) == ["a"])
     #expect(ids(harness.host).isEmpty)
@@ -193,7 +193,7 @@ import Testing
     try harness.subscribe([.settled])
     let other = harness.connect()
     try harness.subscribe([.settled], as: other.id)
-    try harness.enqueue("a")
+    try harness.enqueue("a", from: other.id)
     try harness.answer(200)
     #expect(ids(other.host) == ["a"])
     try harness.call { .release(other.host.eventIDs, from: other.id, $0) }
@@ -213,7 +213,7 @@ import Testing
     let other = harness.connect()
     try harness.subscribe([.settled], window: 1, as: other.id)
     for id in ["a", "b"] {
-      try harness.enqueue(id)
+      try harness.enqueue(id, from: other.id)
       try harness.answer(200)
     }
     try harness.subscribe([.settled], window: 1, keys: ["x"], as: other.id)

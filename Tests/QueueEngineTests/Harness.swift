@@ -16,7 +16,7 @@ final class Harness {
   private var opened: Opened?
   private(set) var host = RecordingHost()
   private(set) var hostID = HostID(1)
-  private var lastHost: UInt64 = 1
+  private var lastHost: Int64 = 1
   private var bootNumber = 1
 
   /// Memory where there is a file system of it: what a sync promises is the store's to test, and it is slow.

@@ -3,6 +3,7 @@ import Glibc
 import JSONRPC
 import JSONText
 import QueueEngine
+import QueueModel
 
 @testable import SidecarServer
 

@@ -27,7 +27,7 @@ enum Initialize: ServedMethod {
         }
         writer.member("pid", Int64(getpid()))
         writer.member("dir", call.sidecar.directory)
-        writer.member("role", "owner")
+        writer.member("role", call.session.role.rawValue)
         writer.member("capabilities") { $0.array { _ in } }
         writer.member("limits") { limits in
           limits.object {

@@ -1,7 +1,7 @@
 import JSONRPC
 import OuttrayProtocol
 
-/// Ends the process after the reply.
+/// Ends the caller's own process after the reply; an owner with other hosts goes on for them.
 enum Shutdown: ServedMethod {
   static let method = Method.shutdown
 
@@ -12,9 +12,6 @@ enum Shutdown: ServedMethod {
   static func serve(_ call: Call) throws(RPCError) {
     let mode = try call.params.choice("mode", as: Mode.self) ?? .now
     call.acknowledge()
-    switch mode {
-    case .now: call.sidecar.end(drains: false, within: 2000)
-    case .drain: call.sidecar.end(drains: true, within: 0)
-    }
+    call.sidecar.shutDown(for: call.session, drains: mode == .drain)
   }
 }
