@@ -119,6 +119,7 @@ extension Turn {
     let decision = Entry.created(
       number: writer.takeNumber(), from: pending.enqueue, body: staged.body, gates: state.gates,
       lifetimeMs: state.configuration.lifetimeMs, now: now, randomness: engine.randomness)
+    try giveUpSources(of: staged, writer)
     accept(pending, decision, .created)
     try insert(decision, writer)
     if let bytes = staged.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
@@ -131,9 +132,17 @@ extension Turn {
     let decision = existing.replaced(
       by: pending.enqueue, body: staged?.body, gates: state.gates, lifetimeMs: state.configuration.lifetimeMs,
       now: now, randomness: engine.randomness)
+    if let staged { try giveUpSources(of: staged, writer) }
     accept(pending, decision, .replaced)
     try apply(decision, from: existing, writer)
     if let bytes = staged?.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
+  }
+
+  /// The caller's names of moved files go after the commit and before the answer (D28).
+  private mutating func giveUpSources(of staged: Staged, _ writer: Writer) throws(StoreError) {
+    guard !staged.moved.isEmpty else { return }
+    try writer.note(staged.moved)
+    then(.removeMoved)
   }
 
   private mutating func keepBody(
@@ -205,6 +214,8 @@ extension Refusal {
       self = .fileMissing(InvalidInput(path: field, message: "names a file that cannot be read"))
     case .notRegular(let field):
       self = .invalid(InvalidInput(path: field, message: "must name a regular file"))
+    case .symbolicLink(let field):
+      self = .invalid(InvalidInput(path: field, message: "must not be a symbolic link when it is moved"))
     case .insideDirectory(let field):
       self = .invalid(InvalidInput(path: field, message: "must not lie in the queue's own directory"))
     case .changed(let field):

@@ -26,6 +26,7 @@ struct Turn {
     case tell(HostID, HostEvent)
     case stage(StagingWork)
     case discard(StagedBody)
+    case removeMoved
   }
 
   init(engine: QueueEngine, now: Moment) {
@@ -65,6 +66,7 @@ struct Turn {
       case .tell(let host, let event): state.connections[host]?.host.receive(event)
       case .stage(let work): engine.stage(work)
       case .discard(let body): engine.store.discard(body)
+      case .removeMoved: engine.store.removeMoved()
       }
     }
     for read in reads { read() }

@@ -31,7 +31,7 @@ package final class BodyFolder: Sendable {
     guard descriptor >= 0 else { throw BodyFolder.unusable(path) }
   }
 
-  deinit { close(descriptor) }
+  deinit { Glibc.close(descriptor) }
 
   private static func unusable(_ path: String) -> StoreError {
     let number = errno
@@ -54,6 +54,21 @@ package final class BodyFolder: Sendable {
     fchmod(file, 0o600)
     return file
   }
+
+  /// Gives an open file a name in the folder. False where the file system, or the file's owner, does not let
+  /// it have another one.
+  func link(_ file: Int32, as name: String) -> Bool {
+    linkat(AT_FDCWD, "/proc/self/fd/\(file)", descriptor, name, AT_SYMLINK_FOLLOW) == 0
+  }
+
+  /// What lies under this name; nil when nothing does.
+  func status(of name: String) -> stat? {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+  }
+
+  /// Lets nobody else read a file that came with another mode (D38).
+  func close(_ name: String) { fchmodat(descriptor, name, 0o600, 0) }
 
   /// Makes the names in the folder survive a power cut.
   func sync() throws(StageError) {

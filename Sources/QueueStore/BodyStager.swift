@@ -19,10 +19,11 @@ package struct BodyStager: Sendable {
   package func stage(
     _ description: BodyDescription, staging: Descriptor.Staging, randomness: any Randomness
   ) throws(StageError) -> Staged {
+    let isMoved: Bool
     switch staging {
-    case .copy: break
-    case .move, .reference:
-      throw .storage(message: "staging \(staging.rawValue) is not served by this version")
+    case .copy: isMoved = false
+    case .move: isMoved = true
+    case .reference: throw .storage(message: "staging reference is not served by this version")
     }
     switch description {
     case .none: return Staged(body: .none, rowBytes: nil)
@@ -33,13 +34,12 @@ package struct BodyStager: Sendable {
       return try stage(content, sources: [], randomness)
     case .file(let path):
       return try retrying { () throws(StageError) in
-        let source = try open(path, field: "request.file")
-        let content = BodyContent(kind: .file, contentType: nil, pieces: [.file(source)])
-        return try stage(content, sources: [source], randomness)
+        let source = try open(path, field: "request.file", isMoved: isMoved)
+        return try stage(.file, source, isMoved: isMoved, randomness)
       }
     case .form(let fields):
       return try retrying { () throws(StageError) in
-        try stage(form: fields, randomness)
+        try stage(form: fields, isMoved: isMoved, randomness)
       }
     }
   }
@@ -71,11 +71,45 @@ package struct BodyStager: Sendable {
     return try stage()
   }
 
-  private func stage(form fields: [FormField], _ randomness: any Randomness) throws(StageError) -> Staged {
+  /// A file that is sent as it is.
+  private func stage(
+    _ kind: BodyKind, _ source: SourceFile, isMoved: Bool, _ randomness: any Randomness
+  ) throws(StageError) -> Staged {
+    if isMoved, source.stamp.size > Staged.rowLimit, let staged = try link(source, kind, randomness) {
+      return staged
+    }
+    let content = BodyContent(kind: kind, contentType: nil, pieces: [.file(source)])
+    return try stage(content, sources: [source], randomness).moving(isMoved ? [source] : [])
+  }
+
+  /// Takes the file itself; nil where it can have no second name. The caller's own name stays until the row
+  /// that owns the file is committed (D28).
+  private func link(
+    _ source: SourceFile, _ kind: BodyKind, _ randomness: any Randomness
+  ) throws(StageError) -> Staged? {
+    let name = randomness.uuid()
+    guard folder.link(source.descriptor, as: name) else { return nil }
+    do throws(StageError) {
+      if let number = SystemError.of({ fsync(source.descriptor) }) { throw .storage(number) }
+      try folder.sync()
+    } catch {
+      folder.discard(name)
+      throw error
+    }
+    let body = StagedBody(
+      kind: kind, length: source.stamp.size, place: .file(name: name), sources: [source.stamp])
+    var staged = Staged(body: body, rowBytes: nil)
+    staged.moved = [MovedSource(path: source.path, link: name, identity: source.identity)]
+    return staged
+  }
+
+  private func stage(
+    form fields: [FormField], isMoved: Bool, _ randomness: any Randomness
+  ) throws(StageError) -> Staged {
     var sources: [Int: SourceFile] = [:]
     for (index, field) in fields.enumerated() {
       guard case .path(let path, _) = field.content else { continue }
-      sources[index] = try open(path, field: "request.form[\(index)].path")
+      sources[index] = try open(path, field: "request.form[\(index)].path", isMoved: isMoved)
     }
     let multipart = Multipart(fields, randomness: randomness)
     let pieces = multipart.pieces.compactMap { piece -> BodyContent.Piece? in
@@ -85,7 +119,8 @@ package struct BodyStager: Sendable {
       }
     }
     let content = BodyContent(kind: .form, contentType: multipart.contentType, pieces: pieces)
-    return try stage(content, sources: sources.sorted { $0.key < $1.key }.map(\.value), randomness)
+    let files = sources.sorted { $0.key < $1.key }.map(\.value)
+    return try stage(content, sources: files, randomness).moving(isMoved ? files : [])
   }
 
   private func stage(
@@ -123,12 +158,23 @@ package struct BodyStager: Sendable {
     }
   }
 
-  private func open(_ path: FilePath, field: String) throws(StageError) -> SourceFile {
-    try SourceFile(path, field: field, outside: folder.queueDirectory)
+  private func open(
+    _ path: FilePath, field: String, isMoved: Bool
+  ) throws(StageError) -> SourceFile {
+    try SourceFile(path, field: field, outside: folder.queueDirectory, followsLinks: !isMoved)
   }
 
   private func check(_ sources: [SourceFile]) throws(StageError) {
     onCopied()
     for source in sources where !source.isUnchanged { throw .changed(field: source.field) }
+  }
+}
+
+extension Staged {
+  /// The same body, whose sources were copied and are to go.
+  fileprivate func moving(_ sources: [SourceFile]) -> Staged {
+    var staged = self
+    staged.moved = sources.map { MovedSource(path: $0.path, link: nil, identity: $0.identity) }
+    return staged
   }
 }

@@ -5,7 +5,7 @@ enum Migrations {
   /// `Outr` in ASCII, in the header of every database of ours.
   static let applicationID: Int64 = 0x4F75_7472
 
-  static let all: [String] = [first]
+  static let all: [String] = [first, second]
 
   /// Brings the database to the newest schema, each step in one transaction with its number.
   static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
@@ -172,6 +172,20 @@ enum Migrations {
       message TEXT NOT NULL,
       error TEXT,
       figures TEXT
+    ) STRICT;
+    """
+  private static let second = """
+    -- Names of the caller's files that were moved and are still to be removed (D28).
+    CREATE TABLE moved (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      path BLOB NOT NULL,
+      -- the body file that is the same file; NULL when its bytes were copied
+      link TEXT,
+      device INTEGER NOT NULL,
+      inode INTEGER NOT NULL,
+      size INTEGER NOT NULL CHECK (size >= 0),
+      modified_at INTEGER NOT NULL,
+      changed_at INTEGER NOT NULL
     ) STRICT;
     """
 }

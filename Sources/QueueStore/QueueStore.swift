@@ -23,6 +23,8 @@ package final class QueueStore {
   package private(set) var turn: Int64
   /// The database has to be opened again before it can be believed (D36).
   private var isDoubtful = false
+  /// Moved files whose names could not be removed, each with the number of the failed call; not told yet.
+  private var unremoved: [(FilePath, Int32)] = []
   /// The first failure of `rest` since one succeeded.
   private var hasRestFailed = false
 
@@ -208,7 +210,9 @@ package final class QueueStore {
   @discardableResult
   package func rest(idle: Bool) -> Bool {
     do throws(StoreError) {
-      let isLeft = try sweep(limit: QueueStore.sweepLimit)
+      // The names of moved files go first: their links, which tell what they are, may be swept.
+      var isLeft = try finishMoves()
+      if !isLeft { isLeft = try sweep(limit: QueueStore.sweepLimit) }
       try checkpointIfNeeded(idle: idle)
       hasRestFailed = false
       return !isLeft
@@ -269,6 +273,40 @@ package final class QueueStore {
   }
 
   // MARK: Bodies
+
+  /// Removes the caller's names of files that were moved and whose entries are committed (D28). What goes
+  /// wrong is told by `rest`.
+  package func removeMoved() {
+    guard !isDoubtful else { return }
+    do throws(StoreError) {
+      unremoved += try tables.moved.removeSources(folder, limit: QueueStore.sweepLimit)
+    } catch {
+      reportRestFailure(error)
+    }
+  }
+
+  /// Forgets what was removed; at the start, removes what an earlier process left. True when more is left.
+  private func finishMoves() throws(StoreError) -> Bool {
+    guard !isDoubtful else { return false }
+    unremoved += try tables.moved.removeSources(folder, limit: QueueStore.sweepLimit)
+    let (finished, failures) = (tables.moved.finished, unremoved)
+    guard !finished.isEmpty || !failures.isEmpty else { return false }
+    let wall = time.moment.wall
+    try write(durable: false) { writer in
+      try writer.tables.moved.delete(finished)
+      for (path, number) in failures {
+        let name = String(decoding: path.bytes, as: UTF8.self)
+        let diagnostic = Diagnostic(
+          at: wall, level: .warn,
+          message: "a file that was moved is still at \(name); its removal is tried again at the next start",
+          error: SystemError.text(number))
+        try writer.addDiagnostic(diagnostic, isBoot: false)
+      }
+    }
+    tables.moved.forgetFinished()
+    unremoved = []
+    return tables.moved.hasUntried
+  }
 
   /// Unlinks a staged body that no entry took.
   package func discard(_ body: StagedBody) {

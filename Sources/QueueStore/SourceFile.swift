@@ -6,20 +6,33 @@ import QueueModel
 final class SourceFile {
   let descriptor: Int32
   let field: String
+  let path: FilePath
   /// As it was when it was opened.
   let stamp: SourceStamp
+  let identity: FileIdentity
 
   /// - Parameters:
   ///   - field: the JSON path that errors name.
   ///   - directory: the queue's own, in which nothing may be named (D29).
-  init(_ path: FilePath, field: String, outside directory: String) throws(StageError) {
-    let name = path.bytes.map { CChar(bitPattern: $0) } + [0]
+  ///   - followsLinks: false for a file that is moved: what a link leads to has other names as well.
+  init(
+    _ path: FilePath, field: String, outside directory: String, followsLinks: Bool = true
+  ) throws(StageError) {
+    let name = path.cString
     var status = stat()
-    guard stat(name, &status) == 0 else { throw SourceFile.refusal(errno, field) }
+    guard (followsLinks ? stat(name, &status) : lstat(name, &status)) == 0 else {
+      throw SourceFile.refusal(errno, field)
+    }
+    guard followsLinks || status.st_mode & S_IFMT != S_IFLNK else { throw .symbolicLink(field: field) }
     guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(field: field) }
     // What the name stands for may have changed meanwhile, hence without waiting.
-    let file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-    guard file >= 0 else { throw SourceFile.refusal(errno, field) }
+    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+    let file = open(name, followsLinks ? flags : flags | O_NOFOLLOW)
+    guard file >= 0 else {
+      let number = errno
+      throw number == ELOOP && !followsLinks
+        ? .symbolicLink(field: field) : SourceFile.refusal(number, field)
+    }
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
       close(file)
       throw .notRegular(field: field)
@@ -30,7 +43,9 @@ final class SourceFile {
     }
     descriptor = file
     self.field = field
+    self.path = path
     stamp = SourceStamp(status)
+    identity = FileIdentity(status)
   }
 
   deinit { close(descriptor) }
@@ -69,7 +84,7 @@ extension SourceStamp {
   /// What a path names now; nil when that is no regular file.
   init?(of path: FilePath) {
     var status = stat()
-    guard stat(path.bytes.map { CChar(bitPattern: $0) } + [0], &status) == 0,
+    guard stat(path.cString, &status) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     self.init(status)

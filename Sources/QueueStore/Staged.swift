@@ -6,6 +6,8 @@ package struct Staged: Sendable {
   package var body: StagedBody
   /// For a place of `.row`: what `Writer.putRowBody` takes.
   package var rowBytes: [UInt8]?
+  /// Files of the caller whose names go once the entry is committed (D28): what `Writer.note` takes.
+  package var moved: [MovedSource] = []
 
   /// The largest body that is kept in the database, bytes (D27).
   package static let rowLimit = 64 * 1024
@@ -44,6 +46,8 @@ package enum StageError: Error, Sendable, Equatable {
   case missing(field: String)
   /// Names a directory, a FIFO, a device or a socket.
   case notRegular(field: String)
+  /// Names a symbolic link, which cannot be moved (D29).
+  case symbolicLink(field: String)
   /// The file is there and cannot be read.
   case unreadable(field: String)
   /// The file lies in the queue's own directory (D29).

@@ -3,6 +3,7 @@ final class Tables {
   let connection: Connection
   let entries: EntryTable
   let bodies: BodyTable
+  let moved: MovedTable
   let buckets: BucketTable
   let bucketQueries: BucketQueries
   let outcomes: OutcomeTable
@@ -15,6 +16,7 @@ final class Tables {
     self.connection = connection
     entries = EntryTable(connection)
     bodies = BodyTable(connection)
+    moved = try MovedTable(connection)
     let settings = SettingsTable(connection)
     self.settings = settings
     buckets = try BucketTable(connection) { bucket throws(StoreError) in

@@ -100,6 +100,12 @@ package final class Writer: Reader {
     try tables.bodies.release(body, of: number)
   }
 
+  /// Notes that the names of these files go once the transaction is committed (D28); then comes
+  /// `QueueStore.removeMoved`.
+  package func note(_ moved: [MovedSource]) throws(StoreError) {
+    for source in moved { try tables.moved.note(source) }
+  }
+
   // MARK: Due work
 
   /// Notes that an attempt of the entry begins: its bucket comes after the others now.

@@ -44,7 +44,6 @@ struct DescriptorRefusalTests {
     Case(
       rule: "B37", text: #""file":"/a","parts":[]"#, path: "request.parts", says: "not served by this version"
     ),
-    Case(rule: "D28", text: #""file":"/a","staging":"move""#, path: "request.staging", says: "not served"),
     Case(
       rule: "D28", text: #""file":"/a","staging":"reference""#, path: "request.staging", says: "not served"),
     Case(rule: "D28", text: #""staging":"link""#, path: "request.staging"),
