@@ -8,6 +8,8 @@ struct EngineState {
   var configuration: Configuration
   var slots: Slots
   var flights: [AttemptID: Flight] = [:]
+  /// By creation number: what entries that are in flight, or between two of their parts, have sent.
+  var sendings: [Int64: Sending] = [:]
   var connections: [HostID: ConnectionState] = [:]
   /// Connections in the order in which they subscribed; the newest last.
   var subscribers: [HostID] = []
@@ -36,6 +38,14 @@ struct EngineState {
   /// True while a connection holds the outcome, neither acknowledged nor released.
   func isHeld(_ eventID: String) -> Bool {
     connections.values.contains { $0.held[eventID] != nil }
+  }
+
+  /// The entry with what its attempts have sent so far, which only memory knows.
+  func shown(_ entry: Entry) -> Entry {
+    guard entry.isInFlight, let sending = sendings[entry.number] else { return entry }
+    var entry = entry
+    entry.bytesSent = sending.bytesSent
+    return entry
   }
 
   /// The newest subscription that covers the outcome of this number and key, and has not released it.
@@ -67,8 +77,21 @@ struct Flight {
   var priority: Descriptor.Priority
   /// Queue time when it began, ms (D16).
   var startedAt: Int64
+  /// Body bytes that have left so far.
+  var bytesSent: Int64 = 0
+}
+
+/// What an entry has sent, as its host sees it: accepted parts and whatever is in flight.
+struct Sending {
+  var id: EntryID
+  var key: EntryKey
   var totalBytes: Int64
-  var progress = ProgressThrottle()
+  /// Of parts that are accepted.
+  var acceptedBytes: Int64
+  var bytesInFlight: Int64 = 0
+  var throttle = ProgressThrottle()
+
+  var bytesSent: Int64 { min(acceptedBytes + bytesInFlight, totalBytes) }
 }
 
 /// An enqueue that a worker has.
@@ -158,7 +181,7 @@ struct ProgressThrottle {
 
   /// Notes the value and says whether to tell it now.
   mutating func note(_ bytes: Int64, at steady: Int64) -> Bool {
-    guard bytes > bytesSent else { return false }
+    guard bytes != bytesSent else { return false }
     bytesSent = bytes
     if let toldAt, steady - toldAt < ProgressThrottle.intervalMs {
       isHeldBack = true

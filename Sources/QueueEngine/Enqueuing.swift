@@ -68,14 +68,14 @@ extension Turn {
   {
     let enqueue = pending.enqueue
     let existing = try writer.entry(id: enqueue.id)
-    if let existing, existing.body.kind == enqueue.request.body.kind, enqueue.request.body.namesFiles,
+    if let existing, existing.body.kind == enqueue.request.body.kind, enqueue.request.body.comparesFiles,
       pending.stamps == nil
     {
       return wait(pending, for: .stamps)
     }
     let rule = SameID.rule(
       for: enqueue, existing: existing, storedData: try writer.storedData(of: existing),
-      sourceStamps: pending.stamps)
+      storedParts: try writer.storedParts(of: existing), sourceStamps: pending.stamps)
     guard rule.needsBody else {
       if let staged { then(.discard(staged.body)) }
       return try keepBody(rule, existing, pending, writer)
@@ -98,8 +98,14 @@ extension Turn {
       existing.ownsBody(of: pending.enqueue.request)
     else { return refuse(pending.reply, Refusal(.missing(field: field))) }
     let rule = SameID.rule(
-      for: pending.enqueue, existing: existing, storedData: nil, sourceStamps: pending.stamps)
+      for: pending.enqueue, existing: existing, storedData: nil,
+      storedParts: try writer.storedParts(of: existing), sourceStamps: pending.stamps)
     if rule.needsBody {
+      if case .parts(_, let parts) = pending.enqueue.request.body,
+        let misfit = parts.misfit(size: existing.body.length)
+      {
+        return refuse(pending.reply, .invalid(misfit))
+      }
       try giveBody(nil, to: existing, pending, writer)
     } else {
       try keepBody(rule, existing, pending, writer)
@@ -123,6 +129,13 @@ extension Turn {
     accept(pending, decision, .created)
     try insert(decision, writer)
     if let bytes = staged.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
+    try putParts(of: pending, decision.entry, writer)
+  }
+
+  /// The requests of an entry in parts lie beside its row.
+  private func putParts(of pending: PendingStaging, _ entry: Entry, _ writer: Writer) throws(StoreError) {
+    guard case .parts(_, let parts) = pending.enqueue.request.body else { return }
+    try writer.putParts(parts, of: entry.number)
   }
 
   /// A different body takes the place of the old one; nil keeps the bytes that the entry owns.
@@ -136,6 +149,7 @@ extension Turn {
     accept(pending, decision, .replaced)
     try apply(decision, from: existing, writer)
     if let bytes = staged?.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
+    try putParts(of: pending, decision.entry, writer)
   }
 
   /// The caller's names of moved files go after the commit and before the answer (D28).
@@ -154,15 +168,17 @@ extension Turn {
     case .refuseRunning: refuse(pending.reply, .running)
     case .resume:
       let decision = existing.resumed(
-        by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now)
+        by: pending.enqueue, gates: state.gates, partsAtOnce: partsAtOnce, lifetimeMs: lifetimeMs, now: now)
       accept(pending, decision, .resumed)
       try apply(decision, from: existing, writer)
+      try putParts(of: pending, decision.entry, writer)
     case .reopen:
       let decision = existing.reopened(
         by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now,
         randomness: engine.randomness)
       accept(pending, decision, .reopened)
       try apply(decision, from: existing, writer)
+      try putParts(of: pending, decision.entry, writer)
     case .redeliver(let eventID):
       let row = Row(existing, gates: state.gates, now: now)
       answer(
@@ -194,8 +210,8 @@ extension Turn {
     guard let entry = try writer.entry(id: id) else { return }
     mustSync()
     switch entry.state {
-    case .queued, .running, .awaitingAuth:
-      try apply(shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
+    case .queued, .running, .sending, .awaitingAuth:
+      try apply(state.shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
     case .settled:
       for eventID in try writer.deleteOutcomes(ofEntry: entry.number) {
         for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
@@ -218,6 +234,7 @@ extension Refusal {
       self = .invalid(InvalidInput(path: field, message: "must not be a symbolic link when it is moved"))
     case .insideDirectory(let field):
       self = .invalid(InvalidInput(path: field, message: "must not lie in the queue's own directory"))
+    case .misfit(let misfit): self = .invalid(misfit)
     case .changed(let field):
       self = .fileMissing(InvalidInput(path: field, message: "names a file that changed while it was read"))
     case .storage(let message):

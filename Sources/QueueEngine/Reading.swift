@@ -32,7 +32,7 @@ extension QueueEngine {
     while page.next == nil {
       let entries = try store.reader.entries(after: after, limit: 256, key: query.key, id: query.id)
       for (entry, _) in entries {
-        let row = Row(shown(entry), gates: state.gates, now: now)
+        let row = Row(state.shown(entry), gates: state.gates, now: now)
         let fits = query.state.map { $0 == row.state } ?? true
         if fits && !page.rows.isEmpty
           && (page.rows.count == query.limit || bytes + row.size > QueueEngine.pageBytes)
@@ -51,17 +51,6 @@ extension QueueEngine {
   }
 
   private static let pageBytes = 1 << 20
-
-  /// Progress lives in memory while an attempt runs.
-  private func shown(_ entry: Entry) -> Entry {
-    guard case .running(let attempt) = entry.state,
-      let flight = state.flights[
-        AttemptID(entry: entry.number, generation: entry.generation, ordinal: attempt.ordinal)]
-    else { return entry }
-    var entry = entry
-    entry.bytesSent = flight.progress.bytesSent
-    return entry
-  }
 
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
@@ -112,7 +101,7 @@ extension QueueEngine {
   }
 
   private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
-    var times = state.flights.values.compactMap(\.progress.due)
+    var times = state.sendings.values.compactMap(\.throttle.due)
     if let storeRestsUntil { times.append(storeRestsUntil) }
     var deadline = Deadline(steady: times.min())
     guard !state.gates.paused, !state.isFinishing else { return deadline }

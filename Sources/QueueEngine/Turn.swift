@@ -141,7 +141,7 @@ struct Turn {
     }
     written[entry.number] = entry
     // The entry may have moved to another key, whose pause is the one that counts from now on (D6).
-    if let attempt = entry.attemptInFlight { state.flights[attempt]?.key = entry.key }
+    for attempt in entry.attemptsInFlight { state.flights[attempt]?.key = entry.key }
     for effect in decision.effects {
       switch effect {
       case .stop(let attempt):
@@ -157,14 +157,30 @@ struct Turn {
     }
     switch entry.state {
     case .running: mustBeLogged()
-    case .queued, .awaitingAuth, .settled: mustSync()
+    // Parts that begin need no more; what came of one is an answer.
+    case .sending where !decision.effects.contains(where: \.tellsOfAnAttempt): mustBeLogged()
+    case .sending, .queued, .awaitingAuth, .settled: mustSync()
     }
+    noteSending(of: entry)
+  }
+
+  /// Between two parts an entry may be queued for a moment; its progress goes on as it was.
+  private mutating func noteSending(of entry: Entry) {
+    switch entry.state {
+    case .running, .sending: break
+    case .queued(let wait)
+    where entry.parts != nil && !wait.isBackoff && !state.gates.isPaused(entry.key): break
+    case .queued, .awaitingAuth, .settled: state.sendings[entry.number] = nil
+    }
+    state.sendings[entry.number]?.key = entry.key
+    state.sendings[entry.number]?.acceptedBytes = entry.parts?.acceptedBytes ?? 0
   }
 
   /// The attempt is no longer in the transport's hands.
   mutating func land(_ attempt: AttemptID) {
     guard let flight = state.flights.removeValue(forKey: attempt) else { return }
     state.slots.freed(flight.priority, origin: flight.origin)
+    state.sendings[attempt.entry]?.bytesInFlight -= flight.bytesSent
   }
 
   // MARK: Telling hosts
@@ -199,6 +215,15 @@ struct Turn {
     for (id, connection) in state.connections where connection.subscription?.kinds.contains(.state) == true {
       state.connections[id]?.walk.begin(change, through: last)
       try walk(id, writer)
+    }
+  }
+}
+
+extension QueueModel.Effect {
+  fileprivate var tellsOfAnAttempt: Bool {
+    switch self {
+    case .attempt, .stop: true
+    case .progress, .state: false
     }
   }
 }

@@ -26,6 +26,35 @@ extension FailureCounts {
   }
 }
 
+extension FailureCounts {
+  /// Counts a result that is tried again.
+  mutating func count(_ result: AttemptResult, rule: TransientRule?, followAtOnce: Bool) {
+    streak += 1
+    cutAnswers = result.isCutSuccess ? cutAnswers + 1 : 0
+    followedReuse = followAtOnce
+    if let rule { countOne(of: rule) }
+  }
+
+  /// The row of failures ended; what the rules have excused stays counted.
+  mutating func forgetRow() {
+    streak = 0
+    cutAnswers = 0
+    followedReuse = false
+  }
+
+  /// The wait after a failure that is counted already: the longer of backoff and Retry-After (D14, D15).
+  func wait(
+    _ backoff: Backoff, after answer: Answer?, outage: Int64?, _ now: Moment, _ randomness: any Randomness
+  ) -> Entry.Wait {
+    let own = backoff.wait(afterFailures: streak, fraction: randomness.fraction())
+    let asked = answer?.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now.wall) } ?? 0
+    let wait = min(max(own, asked), backoff.maxMs)
+    return Entry.Wait(
+      due: now.steady + wait, isBackoff: true, outage: outage,
+      spread: outage == nil ? 0 : randomness.fraction())
+  }
+}
+
 extension RuleCount {
   fileprivate func isOf(_ rule: TransientRule) -> Bool {
     status == rule.status && bodyIncludes.hasSameBytes(as: rule.bodyIncludes)

@@ -37,6 +37,13 @@ package struct BodyStager: Sendable {
         let source = try open(path, field: "request.file", isMoved: isMoved)
         return try stage(.file, source, isMoved: isMoved, randomness)
       }
+    case .parts(let path, let parts):
+      return try retrying { () throws(StageError) in
+        let source = try open(path, field: "request.file", isMoved: isMoved)
+        // Before the file is touched (A-FILE-09).
+        if let misfit = parts.misfit(size: source.stamp.size) { throw .misfit(misfit) }
+        return try stage(.parts, source, isMoved: isMoved, randomness)
+      }
     case .form(let fields):
       return try retrying { () throws(StageError) in
         try stage(form: fields, isMoved: isMoved, randomness)
@@ -49,7 +56,7 @@ package struct BodyStager: Sendable {
   package func stamps(of description: BodyDescription) -> [SourceStamp?] {
     switch description {
     case .none, .data: []
-    case .file(let path): [SourceStamp(of: path)]
+    case .file(let path), .parts(let path, _): [SourceStamp(of: path)]
     case .form(let fields):
       fields.compactMap { field -> SourceStamp?? in
         switch field.content {

@@ -36,13 +36,19 @@ enum EntryRow {
   static func changedParts(_ entry: Entry, from old: Entry) -> [Part] {
     var parts: [Part] = []
     if Bucket.Identity(of: entry) != Bucket.Identity(of: old) { parts.append(.bucket) }
-    if entry.state != old.state { parts.append(.state) }
+    if !hasSameRow(entry.state, old.state) { parts.append(.state) }
     if settledEvent(entry.state) != settledEvent(old.state) { parts.append(.settlement) }
     if entry.headerRevision != old.headerRevision { parts.append(.headers) }
     if entry.expiresAt != old.expiresAt { parts.append(.expiry) }
     // The turn that writes it is always another one.
     parts.append(.rest)
     return parts
+  }
+
+  /// Which parts are in flight, and when the next may go, lies elsewhere.
+  private static func hasSameRow(_ state: Entry.State, _ old: Entry.State) -> Bool {
+    if case .sending = state, case .sending = old { return true }
+    return state == old
   }
 
   static func bind(_ part: Part, of entry: Entry, bucket: Int64, turn: Int64, to statement: Statement) {
@@ -74,7 +80,7 @@ enum EntryRow {
   private static func settledEvent(_ state: Entry.State) -> String? {
     switch state {
     case .settled(_, let eventID): eventID
-    case .queued, .running, .awaitingAuth: nil
+    case .queued, .running, .sending, .awaitingAuth: nil
     }
   }
 
@@ -85,6 +91,7 @@ enum EntryRow {
     switch state {
     case .queued(let waits): wait = waits
     case .running(let runs): attempt = runs
+    case .sending: attempt = ofParts
     case .awaitingAuth(let revision): parked = revision
     case .settled: break
     }
@@ -98,6 +105,9 @@ enum EntryRow {
     statement.bind(attempt?.headerRevision)
     statement.bind(parked)
   }
+
+  /// Stands in the row of an entry whose parts are in flight: they have their own.
+  private static let ofParts = Entry.Attempt(ordinal: 1, requestID: "", headerRevision: 0)
 
   private static func bind(_ body: StagedBody, to statement: Statement) {
     statement.bind(body.kind.rawValue)
@@ -120,7 +130,7 @@ enum EntryRow {
   static func name(of state: Entry.State) -> String {
     switch state {
     case .queued: "queued"
-    case .running: "running"
+    case .running, .sending: "running"
     case .awaitingAuth: "awaiting-auth"
     case .settled(let kind, _): kind.rawValue
     }

@@ -187,5 +187,56 @@ enum Migrations {
       modified_at INTEGER NOT NULL,
       changed_at INTEGER NOT NULL
     ) STRICT;
+
+    -- Where an entry in parts stands; its row in entry says the rest.
+    CREATE TABLE parts (
+      number INTEGER PRIMARY KEY,
+      bucket INTEGER NOT NULL,
+      count INTEGER NOT NULL CHECK (count > 0),
+      begun INTEGER NOT NULL CHECK (begun BETWEEN 0 AND count),
+      accepted INTEGER NOT NULL CHECK (accepted BETWEEN 0 AND begun),
+      accepted_bytes INTEGER NOT NULL CHECK (accepted_bytes >= 0),
+      latest INTEGER NOT NULL CHECK (latest >= 0 AND latest < count),
+      since INTEGER NOT NULL CHECK (since > 0),
+      -- while parts are in flight: when one more may go
+      next INTEGER
+    ) STRICT;
+    CREATE INDEX parts_next ON parts (bucket, next) WHERE next IS NOT NULL;
+
+    -- Parts that were begun.
+    CREATE TABLE part (
+      entry INTEGER NOT NULL,
+      position INTEGER NOT NULL CHECK (position >= 0),
+      state TEXT NOT NULL CHECK (state IN ('waiting', 'in-flight', 'accepted')),
+      due INTEGER CHECK ((due IS NOT NULL) = (state = 'waiting')),
+      is_backoff INTEGER CHECK (is_backoff IN (0, 1) AND (is_backoff IS NOT NULL) = (state = 'waiting')),
+      outage INTEGER CHECK (outage IS NULL OR state = 'waiting'),
+      spread REAL CHECK (spread >= 0 AND spread < 1 AND (spread IS NOT NULL) = (state = 'waiting')),
+      generation INTEGER NOT NULL CHECK (generation > 0),
+      ordinal INTEGER NOT NULL CHECK (ordinal > 0),
+      request_id TEXT NOT NULL,
+      revision INTEGER NOT NULL,
+      streak INTEGER NOT NULL CHECK (streak >= 0),
+      cut_answers INTEGER NOT NULL CHECK (cut_answers >= 0),
+      followed_reuse INTEGER NOT NULL CHECK (followed_reuse IN (0, 1)),
+      rules TEXT,
+      PRIMARY KEY (entry, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX part_open ON part (entry, position) WHERE state <> 'accepted';
+
+    -- The requests of all parts; long, and written once.
+    CREATE TABLE part_text (
+      entry INTEGER NOT NULL,
+      position INTEGER NOT NULL CHECK (position >= 0),
+      url TEXT NOT NULL,
+      headers TEXT,
+      range_start INTEGER NOT NULL CHECK (range_start >= 0),
+      range_end INTEGER NOT NULL CHECK (range_end >= range_start),
+      PRIMARY KEY (entry, position)
+    ) STRICT, WITHOUT ROWID;
+
+    -- The earliest time at which an entry of the bucket that has parts in flight may send one more.
+    ALTER TABLE bucket ADD COLUMN next_part INTEGER CHECK (next_part IS NULL OR running > 0);
+    CREATE INDEX bucket_next_part ON bucket (next_part) WHERE next_part IS NOT NULL;
     """
 }

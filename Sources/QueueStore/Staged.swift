@@ -24,7 +24,7 @@ package struct Staged: Sendable {
     case .data(let json):
       guard json.count <= Staged.rowLimit else { return nil }
       self.init(data: Array(json.text))
-    case .form, .file: return nil
+    case .form, .file, .parts: return nil
     }
   }
 
@@ -52,6 +52,8 @@ package enum StageError: Error, Sendable, Equatable {
   case unreadable(field: String)
   /// The file lies in the queue's own directory (D29).
   case insideDirectory(field: String)
+  /// The parts do not tile the file.
+  case misfit(InvalidInput)
   /// The file did not hold still while it was read.
   case changed(field: String)
   /// The store cannot take the body: E_STORAGE.

@@ -54,7 +54,7 @@ package final class Writer: Reader {
   package func delete(_ entry: Entry) throws(StoreError) {
     try tables.buckets.remove(entry)
     try tables.bodies.release(entry.body, of: entry.number)
-    try tables.entries.delete(entry.number)
+    try tables.entries.delete(entry.number, hasParts: entry.parts != nil)
   }
 
   /// As `Reader.expiring`. Rows that cannot be read go when their deadline has come, so that nobody waits for
@@ -85,7 +85,7 @@ package final class Writer: Reader {
       try tables.buckets.remove(standing.state, from: standing.bucket)
     }
     try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
-    try tables.entries.delete(number)
+    try tables.entries.delete(number, hasParts: true)
   }
 
   // MARK: Bodies
@@ -93,6 +93,13 @@ package final class Writer: Reader {
   /// Keeps the bytes of a staged body in the database; replaces what the entry had there.
   package func putRowBody(_ number: Int64, _ bytes: [UInt8]) throws(StoreError) {
     try tables.bodies.put(bytes, of: number)
+  }
+
+  /// Keeps the requests of an entry in parts; they replace what it had. What is stored already is not written
+  /// again.
+  package func putParts(_ requests: [PartRequest], of number: Int64) throws(StoreError) {
+    guard try tables.parts.requests(of: number) != requests else { return }
+    try tables.parts.put(requests, of: number)
   }
 
   /// Lets go of a body of the entry; a file is unlinked after the commit.

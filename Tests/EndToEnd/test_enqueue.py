@@ -68,7 +68,7 @@ def test_b31_to_b46_descriptors_that_cannot_be_sent_are_refused(sidecar, fields,
 
 
 @pytest.mark.parametrize("fields, path", [
-    ({"file": "/etc/hosts", "parts": [{"url": URL, "range": {"start": 0, "end": 1}}]}, "request.parts"),
+    
     ({"file": "/etc/hosts", "staging": "reference"}, "request.staging")])
 def test_what_this_version_does_not_serve_is_refused_by_name(sidecar, fields, path):
     """Parts and reference come with a later version."""

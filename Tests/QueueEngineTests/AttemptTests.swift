@@ -25,7 +25,7 @@ import Testing
     let entry = try #require(seen.value.first)
     let transmission = try #require(harness.transport.started.first)
     #expect(entry.attempts == 1)
-    #expect(entry.attemptInFlight == transmission.attempt)
+    #expect(entry.attemptsInFlight == [transmission.attempt])
     #expect(entry.lastRequestID == transmission.headers["X-Request-Id"])
   }
 

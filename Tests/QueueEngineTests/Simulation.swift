@@ -153,8 +153,8 @@ struct Simulation {
       let row = Row(entry, gates: gates, now: now)
       try require(
         view.states[entry.id] == row.state, "\(entry.id) is \(row.state), told \(view.told(entry.id))")
-      if let attempt = entry.attemptInFlight {
-        inFlight.insert(attempt)
+      if entry.isInFlight {
+        inFlight.formUnion(entry.attemptsInFlight)
         try require(!gates.isPaused(entry.key), "\(entry.id) runs though paused")
       } else if entry.isLive && !gates.isPaused(entry.key) {
         try require(now.wall < entry.expiresAt, "\(entry.id) waits beyond its deadline")
