@@ -89,7 +89,8 @@ package struct Descriptor: Sendable {
     staging = try reader.staging() ?? .copy
   }
 
-  /// The JSON text of everything but the value of `data` and the requests of `parts`; `init(stored:)` is its exact inverse.
+  /// The JSON text of everything but the value of `data` and the requests of `parts`; `init(stored:)` is its
+  /// exact inverse.
   package var storedText: [UInt8] {
     var writer = JSONWriter()
     writer.object { object in

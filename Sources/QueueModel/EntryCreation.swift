@@ -70,8 +70,8 @@ extension Entry {
     return Decision(entry: entry, effects: [.state], releasesBody: body != nil)
   }
 
-  /// The same body was enqueued again after an error: it runs as a new generation and settles once more. Parts
-  /// that are accepted stay so; when late answers have accepted all of them, it is completed (B271).
+  /// The same body was enqueued again after an error: it runs as a new generation and settles once more.
+  /// Parts that are accepted stay so; when late answers have accepted all of them, it is completed (B271).
   package func reopened(
     by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment, randomness: any Randomness
   ) -> Decision {

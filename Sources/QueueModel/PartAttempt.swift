@@ -9,8 +9,8 @@ extension Entry {
   }
 
   /// The attempt of a part begins; `attempts` counts it now (D3). Changes nothing unless the entry is queued,
-  /// let go by a header patch, or has other parts in flight, and is neither paused, nor waiting for Wi-Fi, nor
-  /// past its deadline. Hosts see the first part of them as the transition.
+  /// let go by a header patch, or has other parts in flight, and is neither paused, nor waiting for Wi-Fi,
+  /// nor past its deadline. Hosts see the first part of them as the transition.
   package func started(
     part index: Int, _ part: PartRequest, requestID: String, gates: Gates, partsAtOnce: Int, now: Moment
   ) -> Decision {

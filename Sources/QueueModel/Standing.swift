@@ -11,9 +11,9 @@ extension Gates {
   }
 
   /// Queue time, ms, at which an entry is due: after its wait or, when that is earlier, upon the end of the
-  /// outage that it failed in (D16); of parts in flight, when the next may go. An entry that a header patch let
-  /// go is due since ever. nil for one that waits for credentials, that runs, or that has settled. Pauses and
-  /// Wi-Fi are asked for apart.
+  /// outage that it failed in (D16); of parts in flight, when the next may go. An entry that a header patch
+  /// let go is due since ever. nil for one that waits for credentials, that runs, or that has settled. Pauses
+  /// and Wi-Fi are asked for apart.
   package func dueTime(of entry: Entry) -> Int64? {
     switch entry.state {
     case .queued(let wait): return dueTime(of: wait, to: entry.origin)

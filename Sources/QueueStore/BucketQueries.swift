@@ -18,8 +18,8 @@ final class BucketQueries {
 
   init(_ connection: Connection) {
     func select(_ rest: String) -> Statement { Statement(connection, "\(BucketQueries.selection) \(rest)") }
-    // Four lookups by index: what is due, what goes on with its parts, what a patch let go, what the end of an
-    // outage may wake.
+    // Four lookups by index: what is due, what goes on with its parts, what a patch let go, what the end of
+    // an outage may wake.
     ready = select(
       """
       WHERE number IN (

@@ -6,6 +6,12 @@ import Testing
 struct PartRequestTests {
   typealias Case = DescriptorRefusalTests.Case
 
+  /// The file /a in these ranges.
+  private static func cut(_ ranges: (start: String, end: String)...) -> String {
+    let parts = ranges.map { #"{"url":"http://h/","range":{"start":\#($0.start),"end":\#($0.end)}}"# }
+    return #""file":"/a","parts":[\#(parts.joined(separator: ","))]"#
+  }
+
   static let cases: [Case] = [
     Case(
       rule: "B37", text: #""parts":[{"url":"http://h/","range":{"start":0,"end":1}}]"#,
@@ -30,38 +36,33 @@ struct PartRequestTests {
       rule: "B50", text: #""file":"/a","parts":[1]"#,
       path: "request.parts[0]", says: "object"),
     Case(
-      rule: "B50", text: #""file":"/a","parts":[{"url":"http://h/","range":{"start":1,"end":2}}]"#,
+      rule: "B50", text: cut(("1", "2")),
       path: "request.parts[0].range.start", says: "must be 0"),
     Case(
       rule: "B50, A-FILE-09",
-      text:
-        #""file":"/a","parts":[{"url":"http://h/","range":{"start":0,"end":2}},{"url":"http://h/","range":{"start":3,"end":4}}]"#,
+      text: cut(("0", "2"), ("3", "4")),
       path: "request.parts[1].range.start", says: "must be 2"),
     Case(
       rule: "B50",
-      text:
-        #""file":"/a","parts":[{"url":"http://h/","range":{"start":0,"end":2}},{"url":"http://h/","range":{"start":1,"end":4}}]"#,
+      text: cut(("0", "2"), ("1", "4")),
       path: "request.parts[1].range.start", says: "must be 2"),
     Case(
       rule: "B50",
-      text:
-        #""file":"/a","parts":[{"url":"http://h/","range":{"start":2,"end":4}},{"url":"http://h/","range":{"start":0,"end":2}}]"#,
+      text: cut(("2", "4"), ("0", "2")),
       path: "request.parts[0].range.start", says: "must be 0"),
     Case(
       rule: "B50",
-      text:
-        #""file":"/a","parts":[{"url":"http://h/","range":{"start":0,"end":2}},{"url":"http://h/","range":{"start":2,"end":2}}]"#,
+      text: cut(("0", "2"), ("2", "2")),
       path: "request.parts[1].range.end", says: "greater than start"),
     Case(
       rule: "B50, D9",
-      text:
-        #""file":"/a","parts":[{"url":"http://h/","range":{"start":0,"end":0}},{"url":"http://h/","range":{"start":0,"end":2}}]"#,
+      text: cut(("0", "0"), ("0", "2")),
       path: "request.parts[0].range.end", says: "greater than start"),
     Case(
-      rule: "B50", text: #""file":"/a","parts":[{"url":"http://h/","range":{"start":0,"end":-1}}]"#,
+      rule: "B50", text: cut(("0", "-1")),
       path: "request.parts[0].range.end"),
     Case(
-      rule: "B50", text: #""file":"/a","parts":[{"url":"http://h/","range":{"start":0.5,"end":1}}]"#,
+      rule: "B50", text: cut(("0.5", "1")),
       path: "request.parts[0].range.start"),
     Case(
       rule: "B50", text: #""file":"/a","parts":[{"url":"","range":{"start":0,"end":1}}]"#,

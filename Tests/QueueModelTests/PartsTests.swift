@@ -75,7 +75,7 @@ struct PartsTests {
   }
 
   @Test(
-    "B257, B269, D30: a terminal part ends all of it; the others stop, accepted bytes stay, the part is named",
+    "B257, B269, D30: a terminal part ends all of it; the others stop, accepted bytes stay, it is named",
     arguments: [
       (AttemptResult.answer(400), ErrorKind.http, "HTTP 400 on part 2"),
       (.failure(.bodyMissing, "the staged body is missing"), .file, "the staged body is missing on part 2"),

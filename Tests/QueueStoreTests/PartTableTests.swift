@@ -7,8 +7,9 @@ import Testing
 @Suite("Entries in parts on disk")
 struct PartTableTests {
   private func request(_ count: Int) throws -> Descriptor {
-    let parts = (0..<count).map {
-      #"{"url":"https://a.example/\#($0)","headers":{"N":"\#($0)"},"range":{"start":\#($0),"end":\#($0 + 1)}}"#
+    let parts = (0..<count).map { index in
+      #"{"url":"https://a.example/\#(index)","headers":{"N":"\#(index)"},"#
+        + #""range":{"start":\#(index),"end":\#(index + 1)}}"#
     }
     return try Descriptor(
       reading: json(#"{"method":"PUT","file":"/a","parts":[\#(parts.joined(separator: ","))]}"#))
@@ -127,7 +128,8 @@ struct PartTableTests {
 
   private func states(_ directory: TemporaryDirectory) throws -> String? {
     try withDatabase(of: directory.queue) {
-      try $0.text("SELECT ifnull(group_concat(state, ' '), '') FROM (SELECT state FROM part ORDER BY position)")
+      try $0.text(
+        "SELECT ifnull(group_concat(state, ' '), '') FROM (SELECT state FROM part ORDER BY position)")
     }
   }
 

@@ -29,7 +29,8 @@ func recountedBuckets(_ connection: Connection) throws -> [String] {
       sum(e.outage IS NOT NULL), ifnull(min(e.due), 'none'),
       ifnull(min(CASE WHEN e.state IN ('queued', 'awaiting-auth') THEN e.expires_at END), 'none'),
       ifnull(min(p.next), 'none')
-    FROM entry e JOIN bucket b ON b.number = e.bucket LEFT JOIN parts p ON p.number = e.number GROUP BY b.number ORDER BY 1
+    FROM entry e JOIN bucket b ON b.number = e.bucket LEFT JOIN parts p ON p.number = e.number
+    GROUP BY b.number ORDER BY 1
     """
   ).all { row in (0..<12).map { _ in row.text() }.joined(separator: " ") }
 }
