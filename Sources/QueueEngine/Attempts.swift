@@ -142,7 +142,9 @@ extension Turn {
       return entry.finished(
         attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
     }
-    guard let part = try writer.partRequest(of: entry, at: index) else { return nil }
+    guard let part = try writer.partRequest(of: entry, at: index) else {
+      return entry.damaged(part: index, now: now, randomness: engine.randomness)
+    }
     return entry.finished(
       attempt, result, part: part, policy: policy, gates: state.gates, partsAtOnce: partsAtOnce, now: now,
       randomness: engine.randomness)
@@ -171,5 +173,6 @@ extension Turn {
     state.gates.outages[flight.origin] = next
     try writer.save(next, of: flight.origin)
     mustSync()
+    if next.endedAt != nil { try rearrangeSending(writer) }
   }
 }

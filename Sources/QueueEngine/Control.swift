@@ -97,6 +97,7 @@ extension Turn {
     mustSync()
     try writer.save(state.configuration)
     state.slots.concurrency = state.configuration.concurrency
+    if state.configuration.concurrency != before.concurrency { try rearrangeSending(writer) }
     if state.configuration.connection != before.connection {
       then(.configure(state.configuration.connection))
     }

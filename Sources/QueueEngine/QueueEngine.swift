@@ -42,7 +42,8 @@ package final class QueueEngine {
     transport.configure(state.configuration.connection)
   }
 
-  /// Puts entries that a dead process left running back in the queue, notes the start, and begins to send.
+  /// Puts entries that a dead process left running back in the queue, notes the start, finishes the moves of
+  /// that process, and begins to send.
   package func recover() throws(StoreError) {
     let now = clock.now()
     try store.write(durable: true) { writer in
@@ -51,6 +52,7 @@ package final class QueueEngine {
       }
       try writer.addDiagnostic(try bootRecord(writer, now: now), isBoot: true)
     }
+    store.removeMoved()
     process([])
   }
 

@@ -46,12 +46,12 @@ extension Entry {
       timeouts: timeouts.overlaid(with: request.timeouts))
   }
 
-  /// The entry was due and no part of it may go, since fewer go at once than before: it waits for what it can
-  /// have.
+  /// An outage has ended, or more or fewer parts may go at once: the next one may go at another time.
   package func rearranged(gates: Gates, partsAtOnce: Int, now: Moment) -> Decision {
     var entry = self
     entry.arrange(gates: gates, partsAtOnce: partsAtOnce, now: now)
-    return Decision(entry: entry, effects: entry.state == state ? [] : [.state])
+    let isTold = entry.state != state && !(isInFlight && entry.isInFlight)
+    return Decision(entry: entry, effects: isTold ? [.state] : [])
   }
 
   /// Puts the state in order after parts began, ended or were accepted: running while any is in flight (D2),

@@ -60,6 +60,7 @@ extension Entry {
 
   /// The store cannot tell what the part was to be: the entry cannot go on.
   package func damaged(part index: Int, now: Moment, randomness: any Randomness) -> Decision {
+    guard isLive else { return .unchanged(self) }
     let message = "part \(index) cannot be read from the database"
     var decision = settled(
       .error(kind: .unknown, message: message, response: nil), partIndex: index, now: now,

@@ -274,18 +274,20 @@ package final class QueueStore {
 
   // MARK: Bodies
 
-  /// Removes the caller's names of files that were moved and whose entries are committed (D28). What goes
-  /// wrong is told by `rest`.
+  /// Removes the caller's names of files that were moved and whose entries are committed (D28), also of those
+  /// that an earlier process left. What goes wrong is told by `rest`.
   package func removeMoved() {
     guard !isDoubtful else { return }
     do throws(StoreError) {
-      unremoved += try tables.moved.removeSources(folder, limit: QueueStore.sweepLimit)
+      while tables.moved.hasUntried {
+        unremoved += try tables.moved.removeSources(folder, limit: QueueStore.sweepLimit)
+      }
     } catch {
       reportRestFailure(error)
     }
   }
 
-  /// Forgets what was removed; at the start, removes what an earlier process left. True when more is left.
+  /// Forgets what was removed. True when more is left to remove.
   private func finishMoves() throws(StoreError) -> Bool {
     guard !isDoubtful else { return false }
     unremoved += try tables.moved.removeSources(folder, limit: QueueStore.sweepLimit)

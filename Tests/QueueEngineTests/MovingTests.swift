@@ -1,6 +1,7 @@
 import Foundation
 import QueueEngine
 import QueueModel
+import QueueStore
 import Testing
 
 @Suite struct MovingTests {
@@ -30,6 +31,25 @@ import Testing
     #expect(throws: Refusal.self) { try replies.get() }
     #expect(exists(path))
     #expect(try harness.bodyFiles().isEmpty)
+  }
+
+  @Test("D28: a removal that the last process did not come to is finished by the start alone")
+  func finishedAtStart() throws {
+    let harness = try Harness()
+    let path = try harness.source("source", MovingTests.large)
+    let staged = try harness.store.stager.stage(
+      .file(FilePath(bytes: Array(path.utf8))), staging: .move, randomness: harness.randomness)
+    try harness.store.write(durable: true) { writer in
+      let enqueue = try Sample.enqueue("a", Sample.file(path, #""staging":"move""#))
+      let created = Entry.created(
+        number: writer.takeNumber(), from: enqueue, body: staged.body, gates: Gates(), lifetimeMs: 1000,
+        now: harness.clock.now(), randomness: harness.randomness)
+      try writer.insert(created.entry)
+      try writer.note(staged.moved)
+    }
+    #expect(exists(path))
+    try harness.relaunch()
+    #expect(!exists(path))
   }
 
   @Test("D28, B137: the same id after a move uses the body that the entry owns")

@@ -35,8 +35,7 @@ import Testing
     try harness.finish(part: 0, .answer(200))
     #expect(flights(harness) == [1: 1, 2: 2])
     try configure(4)
-    try harness.finish(part: 1, .answer(200))
-    #expect(flights(harness).values.reduce(0, +) == 6)
+    #expect(flights(harness) == [1: 4, 2: 2])
   }
 
   @Test("D25: ten thousand parts never hold up one comment of another key")

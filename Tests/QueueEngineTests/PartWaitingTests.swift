@@ -212,6 +212,27 @@ import Testing
     #expect(message.hasSuffix(" on part 2") && outcome.partIndex == 2)
   }
 
+  @Test("D16: a part that waits beside others in flight is woken by the end of the outage too")
+  func outageBesideOthers() throws {
+    let harness = try Harness()
+    try harness.configure(
+      """
+      {"retry":{"backoff":{"baseMs":600000,"maxMs":7200000,"jitter":0}},
+      "concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":2}}
+      """)
+    try harness.enqueue("b", Sample.data(1))
+    try harness.enqueueParts("a", six)
+    #expect(harness.flying == [0, 1])
+    try harness.finish(part: 0, .failure(.beforeRequest))
+    harness.pass(Gates.outageSpreadMs)
+    #expect(harness.flying == [1])
+    let other = try #require(harness.transport.running.first { $0.attempt.part == nil })
+    harness.transport.finish(other.attempt, .answer(200))
+    harness.settle()
+    harness.pass(Gates.outageSpreadMs)
+    #expect(harness.flying == [0, 1])
+  }
+
   @Test("D16: parts that could not be sent are woken by the end of the outage")
   func outage() throws {
     let harness = try Harness()

@@ -45,7 +45,9 @@ extension Simulation {
     mutating func take(_ event: HostEvent) throws {
       switch event {
       case .state(let row): states[row.id] = row.state
-      case .progress, .resync: break
+      case .progress(let id, let sent, let total):
+        if sent > total { throw Broken(rule: "\(id) has sent \(sent) of \(total)") }
+      case .resync: break
       case .attempt(let event):
         guard requestIDs.insert(event.requestID).inserted else {
           throw Broken(rule: "two attempt events for one request")

@@ -291,6 +291,18 @@ struct PartLifeTests {
     #expect(chunked.startAll().count == 2)
   }
 
+  @Test("B146: a part whose request is lost ends the entry and says so, and stops the others")
+  func damaged() throws {
+    var chunked = try Chunked([1, 1])
+    chunked.startAll()
+    let decision = chunked.entry.damaged(part: 1, now: chunked.now, randomness: CountingBits())
+    #expect(decision.effectNames == ["stop", "stop", "state"])
+    guard case .error(.unknown, let message, nil)? = decision.outcome?.settlement else {
+      return #expect(Bool(false))
+    }
+    #expect(message.contains("part 1") && decision.outcome?.partIndex == 1)
+  }
+
   @Test("D28: what an entry owns serves for other parts, and for the whole file under the same path")
   func ownsBody() throws {
     let chunked = try Chunked([1, 2]).entry

@@ -105,6 +105,7 @@ struct PartTableTests {
     try #expect(store.reader.nextDue(after: 8) { _ in true } == nil)
     try store.write(durable: true) { try $0.delete(full) }
     try expectExactBuckets(directory.queue)
+    try expectNoParts(directory)
   }
 
   @Test("A change of one part writes a few rows, however many parts there are", arguments: [4, 5000])
@@ -151,6 +152,10 @@ struct PartTableTests {
     var whole = try entry(1)
     whole.generation = 3
     try store.write(durable: true) { try $0.update(whole, from: other) }
+    try expectNoParts(directory)
+  }
+
+  private func expectNoParts(_ directory: TemporaryDirectory) throws {
     for table in ["parts", "part", "part_text"] {
       try withDatabase(of: directory.queue) {
         try #expect($0.integer("SELECT count(*) FROM \(table)") == 0, "\(table)")
