@@ -143,6 +143,8 @@ extension Turn {
         attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
     }
     guard let part = try writer.partRequest(of: entry, at: index) else {
+      // Late, and about a plan that is gone.
+      guard entry.attemptsInFlight.contains(attempt) else { return nil }
       return entry.damaged(part: index, now: now, randomness: engine.randomness)
     }
     return entry.finished(

@@ -58,6 +58,9 @@ extension Simulation {
 
     private mutating func take(_ outcome: Outcome, _ count: Int64) throws {
       let eventID = outcome.eventID
+      if case .error(.unknown, let message, _) = outcome.settlement {
+        throw Broken(rule: "\(outcome.id) ended for no reason of the host's or the server's: \(message)")
+      }
       if done.contains(eventID) { throw Broken(rule: "delivered after its acknowledgement") }
       if count != (deliveries[eventID] ?? 0) + 1 {
         throw Broken(rule: "delivery \(count) after \(deliveries[eventID] ?? 0)")
