@@ -18,6 +18,10 @@ static const unsigned clinux_epoll_in = EPOLLIN;
 static const unsigned clinux_epoll_out = EPOLLOUT;
 static const unsigned clinux_epoll_err = EPOLLERR;
 static const unsigned clinux_epoll_hup = EPOLLHUP;
+// O_PATH, which needs _GNU_SOURCE: a descriptor that names a file and cannot read it.
+static const int clinux_path_only = 010000000;
+static const int clinux_seek_data = SEEK_DATA;
+static const int clinux_seek_hole = SEEK_HOLE;
 static const int clinux_eventfd_flags = EFD_CLOEXEC | EFD_NONBLOCK;
 static const int clinux_timerfd_flags = TFD_CLOEXEC | TFD_NONBLOCK;
 static const int clinux_timer_absolute = TFD_TIMER_ABSTIME;

@@ -91,6 +91,7 @@ final class Transfer {
 
   /// The attempt's result if it ends with this exchange. libcurl's handle still holds what it knows of it.
   func result(of ending: Ending) -> AttemptResult {
+    exchange.body.lookAgain()
     let answer = self.answer(of: ending)
     var failure = self.failure(of: ending)
     if failure == nil && answer == nil {

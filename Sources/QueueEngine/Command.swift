@@ -132,6 +132,8 @@ package enum Command: Sendable {
 
   case staged(StagingTicket, Result<StagingProduct, StageError>)
   case report(AttemptID, TransportReport)
+  /// What lies beside the database is counted (D37).
+  case swept(OrphanReport, BootRecord)
   /// A deadline that the engine had named has come, or the wall clock was set.
   case tick
   /// Nothing is accepted or sent from now on.

@@ -26,6 +26,10 @@ struct EngineState {
   /// The last turn stopped at its limit, so that more may be due.
   var hasDueLeft = false
   var isFinishing = false
+  /// The record of the start is complete.
+  var isSwept = false
+  /// Requests that wait for that record.
+  var waitingForSweep: [Command] = []
 
   init(gates: Gates, configuration: Configuration) {
     self.gates = gates

@@ -17,15 +17,17 @@ package final class EngineThread: Sendable {
     inbox.put(command)
   }
 
-  /// Runs turns on the calling thread until `end`; `afterTurn` runs after each.
+  /// Runs turns on the calling thread until `end`; `afterTurn` runs after each. Bodies that are on their way
+  /// to an entry then are unlinked: nothing decides about them any more.
   package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
     var isTidy = true
     while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
       engine.process(engine.takeStuck() + batch)
       try afterTurn(engine)
       onDeadline(engine.deadline())
-      isTidy = engine.store.rest(idle: inbox.isEmpty)
+      isTidy = engine.tidy(idle: inbox.isEmpty)
     }
+    engine.store.discardUnclaimedBodies()
   }
 
   /// Ends `run` after what was submitted before.

@@ -60,6 +60,7 @@ extension Turn {
       refuse(staging.reply, .shutdown)
       for command in staging.waiting { try decide(command, writer) }
     }
+    refuseDiagnostics()
   }
 
   /// Asks the same-id rules (D5 to D8) and carries out what they say, or asks a worker for what is missing.
@@ -73,17 +74,21 @@ extension Turn {
     {
       return wait(pending, for: .stamps)
     }
+    // What was staged was seen later than what the worker looked at first.
     let rule = SameID.rule(
       for: enqueue, existing: existing, storedData: try writer.storedData(of: existing),
-      sourceStamps: pending.stamps)
-    guard rule.needsBody else {
+      sourceStamps: staged.map { $0.body.sources } ?? pending.stamps)
+    let refreshes = rule.refreshesReference(of: existing)
+    guard rule.needsBody || refreshes else {
       if let staged { then(.discard(staged.body)) }
       return try keepBody(rule, existing, pending, writer)
     }
     guard let staged = staged ?? Staged(inline: enqueue.request.body) else {
       return wait(pending, for: .body)
     }
-    if let existing {
+    if refreshes {
+      try keepBody(rule, existing, pending, anew: staged, writer)
+    } else if let existing {
       try giveBody(staged, to: existing, pending, writer)
     } else {
       try create(staged, pending, writer)
@@ -136,8 +141,10 @@ extension Turn {
     if let bytes = staged?.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
   }
 
+  /// - Parameter anew: The same body staged once more, where the entry referred to the caller's files.
   private mutating func keepBody(
-    _ rule: SameID, _ existing: Entry?, _ pending: PendingStaging, _ writer: Writer
+    _ rule: SameID, _ existing: Entry?, _ pending: PendingStaging, anew staged: Staged? = nil,
+    _ writer: Writer
   ) throws(StoreError) {
     guard let existing else { preconditionFailure("an entry that is new needs a body") }
     let lifetimeMs = state.configuration.lifetimeMs
@@ -145,12 +152,12 @@ extension Turn {
     case .refuseRunning: refuse(pending.reply, .running)
     case .resume:
       let decision = existing.resumed(
-        by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now)
+        by: pending.enqueue, body: staged?.body, gates: state.gates, lifetimeMs: lifetimeMs, now: now)
       accept(pending, decision, .resumed)
       try apply(decision, from: existing, writer)
     case .reopen:
       let decision = existing.reopened(
-        by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now,
+        by: pending.enqueue, body: staged?.body, gates: state.gates, lifetimeMs: lifetimeMs, now: now,
         randomness: engine.randomness)
       accept(pending, decision, .reopened)
       try apply(decision, from: existing, writer)
@@ -161,6 +168,7 @@ extension Turn {
       try redeliver(eventID, writer)
     case .create, .replace: preconditionFailure("these take a body")
     }
+    if let bytes = staged?.rowBytes { try writer.putRowBody(existing.number, bytes) }
   }
 
   /// The reply goes before every event about the entry, so it is noted before the decision's effects.
@@ -209,6 +217,12 @@ extension Refusal {
       self = .invalid(InvalidInput(path: field, message: "must not lie in the queue's own directory"))
     case .changed(let field):
       self = .fileMissing(InvalidInput(path: field, message: "names a file that changed while it was read"))
+    case .late(let field):
+      self = .fileMissing(
+        InvalidInput(path: field, message: "names a file that was not found within a second"))
+    case .sizeless(let field):
+      self = .invalid(
+        InvalidInput(path: field, message: "must name a file that holds the bytes its size announces"))
     case .storage(let message):
       self = .storage(message)
     }

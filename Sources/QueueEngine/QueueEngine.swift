@@ -21,6 +21,10 @@ package final class QueueEngine {
   /// A turn of which nobody knows yet whether it stands (D36); nothing is decided until that is known.
   private var doubt: Doubt?
   private var lastTicket: UInt64 = 0
+  /// The record of this start, while it lacks what lies beside the database.
+  var boot: BootRecord?
+  /// A host has asked for something: clean-up keeps no first answer waiting.
+  var hasBeenAsked = false
 
   private struct Doubt {
     var turn: Turn
@@ -45,11 +49,13 @@ package final class QueueEngine {
   /// Puts entries that a dead process left running back in the queue, notes the start, and begins to send.
   package func recover() throws(StoreError) {
     let now = clock.now()
-    try store.write(durable: true) { writer in
+    boot = try store.write(durable: true) { writer in
+      let record = try bootRecord(writer, now: now)
+      try writer.addDiagnostic(record.diagnostic, isBoot: true)
       for entry in try writer.running() {
         try writer.update(entry.orphaned(now: now).entry, from: entry)
       }
-      try writer.addDiagnostic(try bootRecord(writer, now: now), isBoot: true)
+      return record
     }
     process([])
   }
@@ -57,6 +63,7 @@ package final class QueueEngine {
   /// One turn: decides the commands in order, commits them together, then answers and acts. When the commit
   /// fails its members are tried again one by one before any is refused (D36).
   package func process(_ commands: [Command]) {
+    hasBeenAsked = hasBeenAsked || commands.contains { $0.isRequest }
     guard settleDoubt() else {
       stuck += commands
       return
@@ -178,6 +185,17 @@ extension Backoff {
 }
 
 extension Command {
+  /// A host waits for an answer to it.
+  var isRequest: Bool {
+    switch self {
+    case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+      .subscribe,
+      .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats:
+      true
+    case .connected, .disconnected, .caughtUp, .staged, .report, .swept, .tick, .finish, .giveUp: false
+    }
+  }
+
   /// Answers the host that asked; false when no host did, so that the command has to be kept.
   func refuse(_ refusal: Refusal) -> Bool {
     switch self {
@@ -190,7 +208,8 @@ extension Command {
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .staged, .report, .tick, .finish, .giveUp: return false
+    case .connected, .disconnected, .caughtUp, .staged, .report, .swept, .tick, .finish, .giveUp:
+      return false
     }
     return true
   }

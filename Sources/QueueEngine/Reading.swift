@@ -65,19 +65,7 @@ extension QueueEngine {
 
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
-    for bucket in try store.reader.counts() {
-      let live = bucket.queued + bucket.running + bucket.awaitingAuth + bucket.released
-      if state.gates.isPaused(bucket.key) {
-        stats.entries[.paused, default: 0] += live
-      } else {
-        stats.entries[.queued, default: 0] += bucket.queued + bucket.released
-        stats.entries[.running, default: 0] += bucket.running
-        stats.entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
-      }
-      stats.entries[.completed, default: 0] += bucket.completed
-      stats.entries[.error, default: 0] += bucket.error
-      stats.entries[.cancelled, default: 0] += bucket.cancelled
-    }
+    stats.entries = countByState(try store.reader.counts())
     stats.unacknowledged = try store.reader.unacknowledged()
     stats.attemptsStarted = state.counters.attemptsStarted
     stats.attemptsCompleted = state.counters.attemptsCompleted
@@ -86,6 +74,24 @@ extension QueueEngine {
     stats.bytesReceived = state.counters.bytesReceived
     stats.commits = state.counters.commits
     return stats
+  }
+
+  /// Entries by derived state.
+  func countByState(_ buckets: [Bucket]) -> [Row.State: Int64] {
+    var entries: [Row.State: Int64] = [:]
+    for bucket in buckets {
+      if state.gates.isPaused(bucket.key) {
+        entries[.paused, default: 0] += bucket.live
+      } else {
+        entries[.queued, default: 0] += bucket.queued + bucket.released
+        entries[.running, default: 0] += bucket.running
+        entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
+      }
+      entries[.completed, default: 0] += bucket.completed
+      entries[.error, default: 0] += bucket.error
+      entries[.cancelled, default: 0] += bucket.cancelled
+    }
+    return entries
   }
 
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
@@ -142,18 +148,5 @@ extension QueueEngine {
   /// More can be done at once: more is due than one turn takes, or a walk can go on.
   package var hasMore: Bool {
     state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
-  }
-
-  /// How this start found the queue.
-  func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> Diagnostic {
-    let buckets = try writer.counts()
-    func sum(_ count: (Bucket) -> Int64) -> Int64 { buckets.reduce(0) { $0 + count($1) } }
-    return .boot(
-      at: now.wall,
-      entries: [
-        ("queued", sum(\.queued) + sum(\.released)), ("running", sum(\.running)),
-        ("awaitingAuth", sum(\.awaitingAuth)), ("completed", sum(\.completed)), ("error", sum(\.error)),
-        ("cancelled", sum(\.cancelled)),
-      ])
   }
 }

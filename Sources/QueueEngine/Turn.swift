@@ -92,9 +92,8 @@ struct Turn {
     case .rows(let query, let reply):
       answerLater(reply) { [engine] () throws(StoreError) in try engine.rows(query) }
     case .stats(let reply): answerLater(reply) { [engine] () throws(StoreError) in try engine.stats() }
-    case .diagnostics(let reply):
-      mustSync()
-      answer(reply, try writer.takeDiagnostics())
+    case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
+    case .swept(let report, let boot): try swept(report, boot, writer)
     case .staged(let ticket, let result): try staged(ticket, result, writer)
     case .report(let attempt, let report): try self.report(attempt, report, writer)
     case .tick: try tellHeldBackProgress()

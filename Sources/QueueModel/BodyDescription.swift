@@ -17,6 +17,14 @@ package enum BodyDescription: Sendable {
     }
   }
 
+  /// The JSON path of the member that describes it.
+  package var field: String {
+    switch self {
+    case .none: "request"
+    case .data, .form, .file: "request.\(kind.rawValue)"
+    }
+  }
+
   /// Source files in the order of the descriptor.
   package var paths: [FilePath] {
     switch self {

@@ -78,11 +78,11 @@ struct DescriptorReader {
   func staging() throws(InvalidInput) -> Descriptor.Staging {
     let staging: Descriptor.Staging = try object.choice("staging") ?? .copy
     switch staging {
-    case .copy: return .copy
-    case .move, .reference:
+    case .copy, .reference: return staging
+    case .move:
       throw InvalidInput(
         path: object.path(of: "staging"),
-        message: "must be copy; \(staging.rawValue) is not served by this version")
+        message: "must be copy or reference; move is not served by this version")
     }
   }
 }

@@ -18,10 +18,15 @@ extension Entry {
 
   /// The same body was enqueued again for a live entry: its metadata is replaced, a wait ends, a wait for
   /// credentials too; attempts and rule counts go on (B211, B212, B222). An attempt in flight goes on as
-  /// well, unless the new key is paused (D6).
-  package func resumed(by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) -> Decision {
+  /// well, unless the new key is paused (D6), or it reads a file that the caller may delete from now on.
+  ///
+  /// - Parameter body: The same body, staged anew, in place of one that is the caller's own file (D28).
+  package func resumed(
+    by enqueue: Enqueue, body: StagedBody? = nil, gates: Gates, lifetimeMs: Int64, now: Moment
+  ) -> Decision {
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
+    if let body { entry.body = body }
     switch state {
     case .settled: return .unchanged(self)
     case .queued, .awaitingAuth:
@@ -29,7 +34,9 @@ extension Entry {
       entry.failures.streak = 0
       return Decision(entry: entry, effects: [.state])
     case .running(var attempt):
-      if gates.isPaused(entry.key) { return entry.stopped(now: now) }
+      if gates.isPaused(entry.key) || body.map({ $0.place != .reference }) ?? false {
+        return entry.stopped(now: now)
+      }
       // What was current stays so only if the attempt sent what would be sent now.
       let isCurrent = attempt.headerRevision >= gates.revision(for: self)
       let isSame = gates.headers(for: entry) == gates.headers(for: self)
@@ -58,13 +65,17 @@ extension Entry {
   }
 
   /// The same body was enqueued again after an error: it runs as a new generation and settles once more.
+  ///
+  /// - Parameter body: As for `resumed`.
   package func reopened(
-    by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment, randomness: any Randomness
+    by enqueue: Enqueue, body: StagedBody? = nil, gates: Gates, lifetimeMs: Int64, now: Moment,
+    randomness: any Randomness
   ) -> Decision {
     guard case .settled(.error, _) = state else { return .unchanged(self) }
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     entry.beginGeneration(now: now)
+    if let body { entry.body = body }
     // An answer had spent the old one; after any other end the same key tells the server that it is the same
     // request.
     entry.idempotencyKey = idempotencyKey ?? enqueue.freshIdempotencyKey(randomness)

@@ -93,7 +93,7 @@ extension AttemptResult {
     switch failure?.cause {
     case .beforeRequest: return .unreachable
     case .afterRequestBegan: return .reached
-    case .bodyMissing, .bodyUnreadable, nil: return .unknown
+    case .bodyMissing, .bodyChanged, .bodyUnreadable, nil: return .unknown
     }
   }
 }

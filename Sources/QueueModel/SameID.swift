@@ -23,6 +23,15 @@ package enum SameID: Sendable, Equatable {
     }
   }
 
+  /// Whether the body has to be staged although it is the same: the entry refers to files of the caller's,
+  /// who names them anew, to be looked at again or to be copied from now on (D28).
+  package func refreshesReference(of existing: Entry?) -> Bool {
+    switch self {
+    case .resume, .reopen: existing?.body.place == .reference
+    case .create, .replace, .redeliver, .refuseRunning: false
+    }
+  }
+
   /// - Parameters:
   ///   - storedData: The body of `existing` when that is `data`.
   ///   - sourceStamps: What the source paths of `incoming` look like now, in the order of the descriptor;
@@ -52,12 +61,16 @@ extension Entry {
     guard let sourceStamps, !sourceStamps.isEmpty else { return true }
     guard sourceStamps.count == body.sources.count else { return false }
     // A source that is gone compares by its path alone.
-    return zip(sourceStamps, body.sources).allSatisfy { now, staged in now == nil || now == staged }
+    return zip(sourceStamps, body.sources).allSatisfy { now, staged in now?.looksLike(staged) ?? true }
   }
 
   /// Whether the body that the entry owns is the one that `incoming` describes, as far as paths go: when a
   /// source is gone, it is sent once more (D28).
   package func ownsBody(of incoming: Descriptor) -> Bool {
-    body.place != .none && incoming.body.namesFiles && incoming.body.isSame(as: request.body, storedData: nil)
+    switch body.place {
+    case .none, .reference: false
+    case .row, .file:
+      incoming.body.namesFiles && incoming.body.isSame(as: request.body, storedData: nil)
+    }
   }
 }

@@ -8,6 +8,8 @@ package struct BodyStager: Sendable {
   private let folder: BodyFolder
   /// Called when a body was copied and is about to be checked; a test changes its source here.
   var onCopied: @Sendable () -> Void = {}
+  /// Called before a source is looked for; a test keeps it waiting here.
+  package var onLooking: @Sendable () -> Void = {}
 
   package init(folder: BodyFolder) { self.folder = folder }
 
@@ -15,31 +17,40 @@ package struct BodyStager: Sendable {
   private static let tries = 3
 
   /// A body of at most 64 KiB as bytes, a larger one as a file: synced, and its name too (D27). Every source
-  /// is found and opened before the first byte is written (B136). A failure leaves nothing behind.
+  /// is found before the first byte is written (B136). A failure leaves nothing behind. By reference nothing
+  /// is written: what the sources look like is all that is kept (D28).
+  ///
+  /// - Parameter onFound: Called when every source is found, before bytes are copied.
   package func stage(
-    _ description: BodyDescription, staging: Descriptor.Staging, randomness: any Randomness
+    _ description: BodyDescription, staging: Descriptor.Staging, randomness: any Randomness,
+    onFound: () throws(StageError) -> Void = {}
   ) throws(StageError) -> Staged {
     switch staging {
     case .copy: break
-    case .move, .reference:
+    case .reference: return try stage(description, byReference: true, randomness, onFound)
+    case .move:
       throw .storage(message: "staging \(staging.rawValue) is not served by this version")
     }
+    return try stage(description, byReference: false, randomness, onFound)
+  }
+
+  private func stage(
+    _ description: BodyDescription, byReference: Bool, _ randomness: any Randomness,
+    _ onFound: () throws(StageError) -> Void
+  ) throws(StageError) -> Staged {
     switch description {
     case .none: return Staged(body: .none, rowBytes: nil)
     case .data(let json):
       let bytes = Array(json.text)
       guard bytes.count > Staged.rowLimit else { return Staged(data: bytes) }
       let content = BodyContent(kind: .data, contentType: Staged.dataContentType, pieces: [.bytes(bytes)])
-      return try stage(content, sources: [], randomness)
-    case .file(let path):
+      return try write(content, sources: [], randomness)
+    case .file, .form:
       return try retrying { () throws(StageError) in
-        let source = try open(path, field: "request.file")
-        let content = BodyContent(kind: .file, contentType: nil, pieces: [.file(source)])
-        return try stage(content, sources: [source], randomness)
-      }
-    case .form(let fields):
-      return try retrying { () throws(StageError) in
-        try stage(form: fields, randomness)
+        let (content, sources) = try find(description, randomness)
+        try onFound()
+        if byReference, !sources.isEmpty { return refer(content, sources) }
+        return try write(content, sources: sources, randomness)
       }
     }
   }
@@ -47,7 +58,8 @@ package struct BodyStager: Sendable {
   /// What each source path of the body looks like now, in the order of the descriptor; nil where it names no
   /// regular file (D5).
   package func stamps(of description: BodyDescription) -> [SourceStamp?] {
-    switch description {
+    onLooking()
+    return switch description {
     case .none, .data: []
     case .file(let path): [SourceStamp(of: path)]
     case .form(let fields):
@@ -71,24 +83,43 @@ package struct BodyStager: Sendable {
     return try stage()
   }
 
-  private func stage(form fields: [FormField], _ randomness: any Randomness) throws(StageError) -> Staged {
-    var sources: [Int: SourceFile] = [:]
-    for (index, field) in fields.enumerated() {
-      guard case .path(let path, _) = field.content else { continue }
-      sources[index] = try open(path, field: "request.form[\(index)].path")
-    }
-    let multipart = Multipart(fields, randomness: randomness)
-    let pieces = multipart.pieces.compactMap { piece -> BodyContent.Piece? in
-      switch piece {
-      case .bytes(let bytes): .bytes(bytes)
-      case .file(let field): sources[field].map { .file($0) }
+  /// What the body will consist of, and the files in it, in the order of the descriptor.
+  private func find(
+    _ description: BodyDescription, _ randomness: any Randomness
+  ) throws(StageError) -> (BodyContent, [SourceFile]) {
+    switch description {
+    case .none, .data: return (BodyContent(kind: description.kind, contentType: nil, pieces: []), [])
+    case .file(let path):
+      let source = try open(path, field: "request.file")
+      return (BodyContent(kind: .file, contentType: nil, pieces: [.file(source)]), [source])
+    case .form(let fields):
+      var sources: [Int: SourceFile] = [:]
+      for (index, field) in fields.enumerated() {
+        guard case .path(let path, _) = field.content else { continue }
+        let source = try open(path, field: "request.form[\(index)].path")
+        source.rest()
+        sources[index] = source
       }
+      let multipart = Multipart(fields, randomness: randomness)
+      let pieces = multipart.pieces.compactMap { piece -> BodyContent.Piece? in
+        switch piece {
+        case .bytes(let bytes): .bytes(bytes)
+        case .file(let field): sources[field].map { .file($0) }
+        }
+      }
+      let content = BodyContent(kind: .form, contentType: multipart.contentType, pieces: pieces)
+      return (content, sources.sorted { $0.key < $1.key }.map(\.value))
     }
-    let content = BodyContent(kind: .form, contentType: multipart.contentType, pieces: pieces)
-    return try stage(content, sources: sources.sorted { $0.key < $1.key }.map(\.value), randomness)
   }
 
-  private func stage(
+  private func refer(_ content: BodyContent, _ sources: [SourceFile]) -> Staged {
+    let body = StagedBody(
+      kind: content.kind, length: content.length, place: .reference, contentType: content.contentType,
+      sources: sources.map(\.stamp))
+    return Staged(body: body, rowBytes: nil)
+  }
+
+  private func write(
     _ content: BodyContent, sources: [SourceFile], _ randomness: any Randomness
   ) throws(StageError) -> Staged {
     let length = content.length
@@ -100,7 +131,7 @@ package struct BodyStager: Sendable {
       try check(sources)
       return Staged(body: body, rowBytes: bytes)
     }
-    let name = randomness.uuid()
+    let name = BodyName.ofCopy(randomness)
     try write(content, to: name, sources)
     body.place = .file(name: name)
     return Staged(body: body, rowBytes: nil)
@@ -124,7 +155,8 @@ package struct BodyStager: Sendable {
   }
 
   private func open(_ path: FilePath, field: String) throws(StageError) -> SourceFile {
-    try SourceFile(path, field: field, outside: folder.queueDirectory)
+    onLooking()
+    return try SourceFile(path, field: field, outside: folder.queueDirectory)
   }
 
   private func check(_ sources: [SourceFile]) throws(StageError) {

@@ -45,6 +45,8 @@ package struct Bucket: Sendable {
   package var completed: Int64 = 0
   package var error: Int64 = 0
   package var cancelled: Int64 = 0
+  /// Entries that have not settled.
+  package var live: Int64 { queued + running + awaitingAuth + released }
   /// Of `queued`, those that the end of an outage wakes.
   package var waking: Int64 = 0
   /// The earliest due time of `queued`, queue time in ms.

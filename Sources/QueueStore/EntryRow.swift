@@ -6,7 +6,7 @@ enum EntryRow {
   /// Columns that change together. An update names only the parts that changed: SQLite rewrites each index of
   /// each column that an update names, whether its value is another one or not.
   enum Part: CaseIterable {
-    case identity, bucket, state, settlement, headers, expiry, rest
+    case identity, bucket, state, settlement, headers, expiry, body, rest
 
     var columns: [String] {
       switch self {
@@ -20,11 +20,11 @@ enum EntryRow {
       case .settlement: ["settled_event"]
       case .headers: ["header_revision"]
       case .expiry: ["expires_at"]
+      case .body: ["body_kind", "body_place", "body_length", "body_file", "body_type", "sources"]
       case .rest:
         [
-          "generation", "attempts", "body_kind", "body_place", "body_length", "body_file", "body_type",
-          "sources", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules", "bytes_sent",
-          "last_request_id", "updated_at", "turn",
+          "generation", "attempts", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules",
+          "bytes_sent", "last_request_id", "updated_at", "turn",
         ]
       }
     }
@@ -40,6 +40,7 @@ enum EntryRow {
     if settledEvent(entry.state) != settledEvent(old.state) { parts.append(.settlement) }
     if entry.headerRevision != old.headerRevision { parts.append(.headers) }
     if entry.expiresAt != old.expiresAt { parts.append(.expiry) }
+    if entry.body != old.body { parts.append(.body) }
     // The turn that writes it is always another one.
     parts.append(.rest)
     return parts
@@ -55,10 +56,10 @@ enum EntryRow {
     case .settlement: statement.bind(settledEvent(entry.state))
     case .headers: statement.bind(entry.headerRevision)
     case .expiry: statement.bind(entry.expiresAt)
+    case .body: bind(entry.body, to: statement)
     case .rest:
       statement.bind(entry.generation)
       statement.bind(entry.attempts)
-      bind(entry.body, to: statement)
       statement.bind(entry.idempotencyKey)
       statement.bind(entry.failures.streak)
       statement.bind(entry.failures.cutAnswers)
@@ -105,6 +106,7 @@ enum EntryRow {
     case .none: statement.bind("none")
     case .row: statement.bind("row")
     case .file: statement.bind("file")
+    case .reference: statement.bind("reference")
     }
     statement.bind(body.length)
     if case .file(let name) = body.place { statement.bind(name) } else { statement.bindNull() }
@@ -138,9 +140,9 @@ enum EntryRow {
     let state = readState(&row)
     let headerRevision = row.int()
     let expiresAt = row.int()
+    let body = readBody(&row)
     let generation = row.int()
     let attempts = row.int()
-    let body = readBody(&row)
     let idempotencyKey = row.optionalText()
     var failures = FailureCounts()
     failures.streak = row.int()
@@ -203,6 +205,7 @@ enum EntryRow {
     switch (placeName, file) {
     case ("none", nil): place = .none
     case ("row", nil): place = .row
+    case ("reference", nil): place = .reference
     case ("file", let name?): place = .file(name: name)
     default: return nil
     }

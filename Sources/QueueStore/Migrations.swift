@@ -5,7 +5,7 @@ enum Migrations {
   /// `Outr` in ASCII, in the header of every database of ours.
   static let applicationID: Int64 = 0x4F75_7472
 
-  static let all: [String] = [first]
+  static let all: [String] = [first, bodies]
 
   /// Brings the database to the newest schema, each step in one transaction with its number.
   static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
@@ -173,5 +173,18 @@ enum Migrations {
       error TEXT,
       figures TEXT
     ) STRICT;
+    """
+
+  // Whether a row names a file is asked for each file by clean-up; and a body may be the caller's own files
+  // now (D28, D37). SQLite cannot alter a CHECK. The one here only becomes wider, so every row still holds
+  // to it, and the new text of the table is what SQLite's documentation gives for such a change: no row is
+  // touched, however long the queue.
+  private static let bodies = """
+    PRAGMA writable_schema = ON;
+    UPDATE sqlite_schema
+      SET sql = replace(sql, '(''none'', ''row'', ''file'')', '(''none'', ''row'', ''file'', ''reference'')')
+      WHERE type = 'table' AND name = 'entry';
+    PRAGMA writable_schema = RESET;
+    CREATE INDEX entry_body ON entry (body_file) WHERE body_file IS NOT NULL;
     """
 }

@@ -13,6 +13,7 @@ package final class QueueStore {
 
   private let directory: QueueDirectory
   private let folder: BodyFolder
+  private let orphans: OrphanSweep
   private let time: QueueTime
   private let identity: String
   private(set) var tables: Tables
@@ -51,6 +52,7 @@ package final class QueueStore {
     time = QueueTime(now: now, bootID: bootID, last: database.meta)
     folder = try BodyFolder(in: directory, identity: identity)
     stager = BodyStager(folder: folder)
+    orphans = OrphanSweep(of: folder, startedAt: now.wall)
     tables = database.tables
     reader = Reader(tables, folder)
     writer = Writer(tables, folder)
@@ -128,6 +130,7 @@ package final class QueueStore {
       throw error as? StoreError ?? .aborted("\(type(of: error))")
     }
     if hasChanged { turn += 1 }
+    for name in tables.bodies.claimedInTransaction { folder.claim(name) }
     tables.bodies.transactionEnded(committed: true)
     if needsSync { try settle() }
     return value
@@ -273,5 +276,23 @@ package final class QueueStore {
   /// Unlinks a staged body that no entry took.
   package func discard(_ body: StagedBody) {
     if case .file(let name) = body.place { folder.discard(name) }
+  }
+
+  /// Unlinks the bodies that no entry will take, since the process ends: copies in progress, and what waits
+  /// for a commit that does not come. Nothing is staged after it.
+  package func discardUnclaimedBodies() {
+    folder.discardUnclaimed()
+  }
+
+  /// Looks at `limit` more of what lies beside the database. Until the end is reached; not again after it.
+  package func sweepOrphans(limit: Int) -> OrphanProgress {
+    guard !isDoubtful else { return .later }
+    do throws(StoreError) {
+      return try orphans.step(limit: limit, isNamed: tables.bodies.isNamed).map { .done($0) } ?? .goesOn
+    } catch {
+      let warning = OrphanReport.Warning(
+        message: "orphaned bodies could not be counted", error: error.message)
+      return .done(OrphanReport(count: OrphanCount(), warnings: [warning]))
+    }
   }
 }

@@ -82,6 +82,22 @@ package class Reader {
       return .file(path: folder.path(of: "missing-\(entry.number)"), offset: 0, length: entry.body.length)
     case .file(let name):
       return .file(path: folder.path(of: name), offset: 0, length: entry.body.length)
+    case .reference: return .referenced(referencedPieces(of: entry))
+    }
+  }
+
+  /// The bytes around the files of a form come out of the description again, with the boundary they had.
+  private func referencedPieces(of entry: Entry) -> [OutgoingBody.Piece] {
+    let files = zip(entry.request.body.paths, entry.body.sources).map { path, stamp in
+      OutgoingBody.Piece.file(path: path.bytes, stamp)
+    }
+    guard case .form(let fields) = entry.request.body else { return files }
+    var rest = files[...]
+    return Multipart(fields, contentType: entry.body.contentType ?? "").pieces.compactMap { piece in
+      switch piece {
+      case .bytes(let bytes): .bytes(bytes)
+      case .file: rest.popFirst()
+      }
     }
   }
 

@@ -50,6 +50,10 @@ package enum StageError: Error, Sendable, Equatable {
   case insideDirectory(field: String)
   /// The file did not hold still while it was read.
   case changed(field: String)
+  /// The file was not found in time (D29).
+  case late(field: String)
+  /// The size of the file says nothing of its content, as in /proc and /sys.
+  case sizeless(field: String)
   /// The store cannot take the body: E_STORAGE.
   case storage(message: String)
 }

@@ -39,6 +39,7 @@ package final class Writer: Reader {
       try tables.entries.insert(entry, bucket: bucket, turn: turn)
     }
     try tables.buckets.add(entry)
+    tables.bodies.claim(entry.body)
   }
 
   /// Replaces the row of `old` as it was read.
@@ -48,6 +49,7 @@ package final class Writer: Reader {
       new, from: old, bucket: bucket, turn: turn, withText: !new.hasSameText(as: old))
     try tables.buckets.remove(old)
     try tables.buckets.add(new)
+    if new.body.place != old.body.place { tables.bodies.claim(new.body) }
   }
 
   /// Deletes the row and every byte of its body; a body file is unlinked after the commit.

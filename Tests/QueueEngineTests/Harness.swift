@@ -102,7 +102,7 @@ final class Harness {
         Command.staged(work.ticket, StagingWorkers.result(of: work, by: store.stager, randomness))
       }
       let due = staged + transport.takeReports().map { Command.report($0.0, $0.1) }
-      if due.isEmpty && !engine.hasMore { return }
+      if due.isEmpty && !engine.hasMore && engine.tidy(idle: true) { return }
       engine.process(due)
     }
     Issue.record("the engine finds no rest")

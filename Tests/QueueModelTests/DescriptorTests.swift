@@ -45,8 +45,6 @@ struct DescriptorRefusalTests {
       rule: "B37", text: #""file":"/a","parts":[]"#, path: "request.parts", says: "not served by this version"
     ),
     Case(rule: "D28", text: #""file":"/a","staging":"move""#, path: "request.staging", says: "not served"),
-    Case(
-      rule: "D28", text: #""file":"/a","staging":"reference""#, path: "request.staging", says: "not served"),
     Case(rule: "D28", text: #""staging":"link""#, path: "request.staging"),
     Case(rule: "D29", text: #""file":"""#, path: "request.file"),
     Case(rule: "D29", text: #""file":7"#, path: "request.file"),

@@ -28,7 +28,7 @@ enum Initialize: ServedMethod {
         writer.member("pid", Int64(getpid()))
         writer.member("dir", call.sidecar.directory)
         writer.member("role", "owner")
-        writer.member("capabilities") { $0.array { _ in } }
+        writer.member("capabilities") { $0.array { $0.value("reference") } }
         writer.member("limits") { limits in
           limits.object {
             $0.member("maxLine", call.sidecar.limits.maxLine)
