@@ -146,6 +146,8 @@ package enum Command: Sendable {
 /// Names one piece of staging work.
 package struct StagingTicket: Hashable, Sendable {
   package let number: UInt64
+
+  package init(number: UInt64) { self.number = number }
 }
 
 /// What a worker made.
@@ -165,4 +167,10 @@ package struct StagingWork: Sendable {
   package var ticket: StagingTicket
   package var kind: Kind
   package var request: Descriptor
+
+  package init(ticket: StagingTicket, kind: Kind, request: Descriptor) {
+    self.ticket = ticket
+    self.kind = kind
+    self.request = request
+  }
 }

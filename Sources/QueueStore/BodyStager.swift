@@ -7,7 +7,7 @@ package import QueueModel
 package struct BodyStager: Sendable {
   private let folder: BodyFolder
   /// Called when a body was copied and is about to be checked; a test changes its source here.
-  var onCopied: @Sendable () -> Void = {}
+  package var onCopied: @Sendable () -> Void = {}
   /// Called before a source is looked for; a test keeps it waiting here.
   package var onLooking: @Sendable () -> Void = {}
 

@@ -342,8 +342,9 @@ def slow_copies(seconds):
             f"inject=copy_file_range:delay_enter={seconds * 1_000_000}"]
 
 
-def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path):
-    """Section 5: EOF while a body is copied for longer than 2 s: E_SHUTDOWN, exit 0, nothing kept."""
+def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path, directory):
+    """Section 5: EOF while a body is copied for longer than 2 s: E_SHUTDOWN, exit 0, nothing kept, not even a
+    file."""
     body = tmp_path / "body"
     body.write_bytes(os.urandom(1 << 20))
     under = slow_copies(6)
@@ -356,6 +357,7 @@ def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path):
     assert sidecar.answer(asked, 4)["error"]["data"]["code"] == "E_SHUTDOWN"
     # strace lets go of a delayed thread only when the delay is over.
     assert sidecar.close(10) == 0
+    assert [path for path in directory.glob("bodies-*/*")] == []
     assert start().rows() == []
 
 

@@ -8,7 +8,7 @@ import Testing
 /// What lies in the folders of bodies and no row names (D37, B304).
 @Suite("Orphans")
 struct OrphanTests {
-  private static let name = "body-01234567-89ab-4cde-8f01-23456789abcd"
+  static let name = "body-01234567-89ab-4cde-8f01-23456789abcd"
   private static let day: Int64 = 24 * 60 * 60
 
   private struct Queue {
