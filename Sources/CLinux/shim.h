@@ -1,11 +1,15 @@
 #pragma once
+#include <errno.h>
 #include <getopt.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -52,4 +56,40 @@ static inline int clinux_next_option(
   *position = optind;
   *value = optarg;
   return found;
+}
+
+// A netlink socket that tells of every change of links and routes, without waiting; -1 and errno where there
+// is none.
+static inline int clinux_open_route_notices(void) {
+  int notices = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  struct sockaddr_nl address = {
+      .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
+  if (notices < 0 || bind(notices, (struct sockaddr *)&address, sizeof address) == 0) return notices;
+  int number = errno;
+  close(notices);
+  errno = number;
+  return -1;
+}
+
+// A netlink socket from which every route of the machine can be read, waiting a second at most; -1 and errno
+// where there is none.
+static inline int clinux_ask_for_routes(void) {
+  int answers = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (answers < 0) return -1;
+  struct {
+    struct nlmsghdr header;
+    struct rtmsg route;
+  } request = {
+      .header = {
+          .nlmsg_len = sizeof request,
+          .nlmsg_type = RTM_GETROUTE,
+          .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
+  struct timeval patience = {.tv_sec = 1};
+  if (setsockopt(answers, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+      send(answers, &request, sizeof request, 0) == sizeof request)
+    return answers;
+  int number = errno;
+  close(answers);
+  errno = number;
+  return -1;
 }

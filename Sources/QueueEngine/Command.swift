@@ -130,6 +130,9 @@ package enum Command: Sendable {
   case diagnostics(Completion<[Diagnostic]>)
   case stats(Completion<Stats>)
 
+  /// What the machine is connected by from now on (D34). `isNewRoute`: there is a way out that was not there
+  /// before, which ends outages (D16).
+  case networkDetected(Network, isNewRoute: Bool)
   case staged(StagingTicket, Result<StagingProduct, StageError>)
   case report(AttemptID, TransportReport)
   /// A deadline that the engine had named has come, or the wall clock was set.

@@ -47,18 +47,6 @@ extension Turn {
     try writer.save(wifiOnly: wifiOnly)
   }
 
-  mutating func setNetwork(_ network: Network?, from id: HostID, _ reply: @escaping Completion<Void>) {
-    answer(reply, ())
-    state.networkOverrides.removeAll { $0.host == id }
-    if let network { state.networkOverrides.append((host: id, network: network)) }
-    applyNetwork()
-  }
-
-  /// The newest override holds, else what was detected.
-  mutating func applyNetwork() {
-    state.gates.network = state.networkOverrides.last?.network ?? state.detectedNetwork
-  }
-
   mutating func updateHeaders(
     _ headers: HeaderFields, keys: Set<EntryKey>?, origin: Origin?, _ reply: @escaping Completion<Void>,
     _ writer: Writer

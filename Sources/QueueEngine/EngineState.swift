@@ -15,7 +15,7 @@ struct EngineState {
   var stagings: [EntryID: PendingStaging] = [:]
   /// Overrides of the network's kind, newest last; each lasts as long as its connection (D34).
   var networkOverrides: [(host: HostID, network: Network)] = []
-  /// What netlink says, or the default while nothing was said (D34).
+  /// What the machine is connected by, when no host says otherwise (D34).
   var detectedNetwork = Network()
   /// For origins with attempts in flight: when the newest attempt began that reached it (D16).
   var reached: [Origin: Int64] = [:]

@@ -28,10 +28,11 @@ package final class QueueEngine {
     var number: Int64
   }
 
-  /// Opens nothing and starts nothing: `recover` does.
+  /// Opens nothing and starts nothing: `recover` does. `network` is what the machine is connected by until a
+  /// `Command.networkDetected` says otherwise.
   package init(
     store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
-    stage: @escaping (StagingWork) -> Void
+    network: Network = Network(), stage: @escaping (StagingWork) -> Void
   ) throws(StoreError) {
     self.store = store
     self.transport = transport
@@ -39,6 +40,8 @@ package final class QueueEngine {
     self.randomness = randomness
     self.stage = stage
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
+    state.detectedNetwork = network
+    state.gates.network = network
     transport.configure(state.configuration.connection)
   }
 
@@ -190,7 +193,8 @@ extension Command {
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .staged, .report, .tick, .finish, .giveUp: return false
+    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .tick, .finish, .giveUp:
+      return false
     }
     return true
   }

@@ -12,6 +12,9 @@ package struct Stats: Sendable {
   package var bytesSent: Int64 = 0
   package var bytesReceived: Int64 = 0
   package var commits: Int64 = 0
+  package var network = Network()
+  /// A host named the network; else it was detected (D34).
+  package var isNetworkNamed = false
 }
 
 /// When the engine wants a `tick`; nil in both means that nothing is waited for.
@@ -85,6 +88,8 @@ extension QueueEngine {
     stats.bytesSent = state.counters.bytesSent
     stats.bytesReceived = state.counters.bytesReceived
     stats.commits = state.counters.commits
+    stats.network = state.gates.network
+    stats.isNetworkNamed = !state.networkOverrides.isEmpty
     return stats
   }
 

@@ -80,7 +80,8 @@ struct Turn {
     case .pause(let keys, let reply): try pause(keys, reply, writer)
     case .resume(let keys, let reply): try resume(keys, reply, writer)
     case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)
-    case .setNetwork(let network, let from, let reply): setNetwork(network, from: from, reply)
+    case .setNetwork(let network, let from, let reply):
+      try setNetwork(network, from: from, reply, writer)
     case .updateHeaders(let headers, let keys, let origin, let reply):
       try updateHeaders(headers, keys: keys, origin: origin, reply, writer)
     case .configure(let change, let from, let reply): try configure(change, from: from, reply, writer)
@@ -95,6 +96,8 @@ struct Turn {
     case .diagnostics(let reply):
       mustSync()
       answer(reply, try writer.takeDiagnostics())
+    case .networkDetected(let network, let isNewRoute):
+      try networkDetected(network, isNewRoute: isNewRoute, writer)
     case .staged(let ticket, let result): try staged(ticket, result, writer)
     case .report(let attempt, let report): try self.report(attempt, report, writer)
     case .tick: try tellHeldBackProgress()

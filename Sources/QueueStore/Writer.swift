@@ -148,6 +148,9 @@ package final class Writer: Reader {
     try tables.settings.save(outage, of: origin)
   }
 
+  /// Every outage that lasts ended at this queue time.
+  package func endOutages(at steady: Int64) throws(StoreError) { try tables.settings.endOutages(at: steady) }
+
   package func save(_ configuration: Configuration) throws(StoreError) {
     try tables.settings.save(configuration)
   }

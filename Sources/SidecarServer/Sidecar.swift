@@ -4,7 +4,7 @@ import JSONRPC
 import JSONText
 import OuttrayProtocol
 package import QueueEngine
-import QueueModel
+package import QueueModel
 
 /// The process as its host sees it: one host on standard streams, requests to the engine, events back, and an
 /// end in bounded time. Lives on the loop's thread.
@@ -18,6 +18,7 @@ package final class Sidecar {
   private let waker: Waker
   private let timers: Timers
   private let signals: Signals
+  private let network: NetworkWatch
   private var wire: HostWire?
   private var methods = MethodTable()
   private var ending: Ending?
@@ -51,10 +52,15 @@ package final class Sidecar {
     let timers = try Timers()
     self.timers = timers
     signals = try Signals()
+    let network = try NetworkWatch()
+    self.network = network
     engine = EngineThread { timers.set($0) }
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
     try timers.register(on: loop) { [unowned self] in engine.submit(.tick) }
     try signals.register(on: loop) { [unowned self] in received($0) }
+    try network.register(on: loop) { [engine] change in
+      engine.submit(.networkDetected(change.network, isNewRoute: change.isNewRoute))
+    }
     if watchesParent { try watchParent() }
   }
 
@@ -103,6 +109,9 @@ package final class Sidecar {
   }
 
   var isEnding: Bool { ending != nil }
+
+  /// What the machine is connected by at the start; changes go to the engine.
+  package var detectedNetwork: Network { network.network }
 
   /// Requests read before stdin ended are answered before the exit; a copy that cannot end within 2 s is
   /// given up. A host that asked for a drain may leave meanwhile.

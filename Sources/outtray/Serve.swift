@@ -46,7 +46,7 @@ enum Serve {
     let workers = StagingWorkers(store.stager) { ticket, result in thread.submit(.staged(ticket, result)) }
     let engine = try QueueEngine(
       store: store, transport: transport, clock: clock, randomness: SystemRandomness(),
-      stage: { workers.take($0) })
+      network: sidecar.detectedNetwork, stage: { workers.take($0) })
     try engine.recover()
     try workers.start()
     try sidecar.run(engine, offset: store.steadyOffset)
