@@ -95,6 +95,8 @@ extension QueueEngine {
 
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
   package func isDrained() -> Bool {
+    // Nothing goes on in a damaged store.
+    if store.damage != nil { return true }
     guard state.stagings.isEmpty else { return false }
     do throws(StoreError) {
       return try store.reader.counts().allSatisfy { bucket in
@@ -102,6 +104,7 @@ extension QueueEngine {
           || bucket.queued + bucket.running + bucket.released == 0
       }
     } catch {
+      store.meet(error)
       return false
     }
   }
@@ -109,10 +112,12 @@ extension QueueEngine {
   /// When the next turn is needed though nothing may arrive until then. A store that cannot be read is asked
   /// again after a second.
   package func deadline() -> Deadline {
+    if hasStoppedForDamage { return Deadline() }
     do throws(StoreError) {
       return try nextDeadline(now: clock.now())
     } catch {
-      return Deadline(steady: clock.now().steady + 1000)
+      store.meet(error)
+      return Deadline(steady: clock.now().steady + (store.damage == nil ? 1000 : 0))
     }
   }
 
@@ -146,7 +151,8 @@ extension QueueEngine {
 
   /// More can be done at once: more is due than one turn takes, or a walk can go on.
   package var hasMore: Bool {
-    state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
+    if store.damage != nil { return !hasStoppedForDamage }
+    return state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
   }
 
   /// How this start found the queue.

@@ -110,13 +110,7 @@ struct Turn {
   private mutating func answerLater<Value: Sendable>(
     _ reply: @escaping Completion<Value>, _ read: @escaping () throws(StoreError) -> Value
   ) {
-    reads.append {
-      do throws(StoreError) {
-        reply(.success(try read()))
-      } catch {
-        reply(.failure(.storage(error.message)))
-      }
-    }
+    reads.append { [engine] in engine.read(reply, read) }
   }
 
   // MARK: The one write path of an entry

@@ -3,11 +3,13 @@ package import QueueModel
 /// The changes of one transaction; valid inside the closure of `QueueStore.write` only.
 package final class Writer: Reader {
   private var lastEntryNumber: Int64
+  private let unwritten: UnwrittenDiagnostics
   /// The turn that is being written: the last committed one plus 1.
   package internal(set) var turn: Int64 = 0
 
-  override init(_ tables: Tables, _ folder: BodyFolder) {
+  init(_ tables: Tables, _ folder: BodyFolder, _ unwritten: UnwrittenDiagnostics) {
     lastEntryNumber = 0
+    self.unwritten = unwritten
     super.init(tables, folder)
   }
 
@@ -162,7 +164,8 @@ package final class Writer: Reader {
 
   /// Every record, oldest first, and forgets them.
   package func takeDiagnostics() throws(StoreError) -> [Diagnostic] {
-    try tables.diagnostics.takeAll()
+    try unwritten.store(in: tables.diagnostics)
+    return try tables.diagnostics.takeAll()
   }
 }
 

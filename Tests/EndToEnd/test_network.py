@@ -48,7 +48,7 @@ def wait_type(sidecar, type):
 
 
 def test_d34_a_route_that_comes_moves_the_entries_that_wait(within, network, inner):
-    """D34, A-QUEUE-01: no default route is `none` and holds wifiOnly entries, no others; a route moves them."""
+    """D34, A-QUEUE-01: no default route is `none` and holds wifiOnly entries alone; a route moves them."""
     assert seen(within) == {"type": "none", "metered": False, "source": "detected"}
     enqueue(within, inner.url("/held"), id="held", wifiOnly=True)
     enqueue(within, inner.url("/free"), id="free")
@@ -64,7 +64,7 @@ def test_d34_a_route_that_comes_moves_the_entries_that_wait(within, network, inn
 
 
 def test_d34_the_device_with_the_lowest_metric_counts(within, network, inner):
-    """D34: over IPv4 and IPv6; a mobile device does not meet wifiOnly; a device that is gone does not count."""
+    """D34: over IPv4 and IPv6; a mobile device does not meet wifiOnly; one that is gone does not count."""
     network.add_device("wwan0", 1)
     network.add_route("wwan0", 1, 700)
     wait_type(within, "cellular")

@@ -77,6 +77,13 @@ final class Harness {
     try start()
   }
 
+  /// The system starts anew, and with it CLOCK_BOOTTIME; no time passes meanwhile by the wall clock.
+  func reboot() throws {
+    bootNumber += 1
+    clock.beginBoot()
+    try relaunch(downtime: 0)
+  }
+
   /// Another connection to the same engine.
   func connect() -> (id: HostID, host: RecordingHost) {
     lastHost += 1
