@@ -45,7 +45,8 @@ package enum Method: String, Sendable, CaseIterable {
   /// Gives outcomes back unhandled: each goes to another connection that covers it, or waits for a subscribe.
   /// Unknown ids are ignored.
   case releaseEvents
-  /// Returns the diagnostic records since the last call, oldest first, and clears them (B303).
+  /// Returns the diagnostic records since the last call, oldest first, and clears them (B303). Records are
+  /// persisted; one that cannot be stored waits in memory until it can (D36).
   case takeDiagnostics
   /// Cuts a size into ranges: as many of max as fit, then the rest; a rest under min joins the range before
   /// it. The same numbers always give the same plan (B99 to B107).

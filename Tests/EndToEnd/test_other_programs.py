@@ -2,7 +2,6 @@
 import contextlib
 import sqlite3
 import threading
-import time
 
 from endtoend import deadline
 from endtoend.requests import descriptor
@@ -17,33 +16,32 @@ def test_a_store_01_a_hundred_calls_beside_another_writer(start, server, directo
     sidecar = start()
     sidecar.call("pause")
     stops = threading.Event()
-    turns = []
+    begun = []
 
     def write():
         with contextlib.closing(connect(directory, timeout=30)) as other:
             while not stops.is_set():
                 other.execute("BEGIN IMMEDIATE")
                 other.execute("INSERT OR REPLACE INTO setting VALUES ('another', '1')")
+                begun.append(len(begun))
                 stops.wait(0.2)
                 other.execute("COMMIT")
-                turns.append(time.monotonic())
                 stops.wait(0.02)
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
-        deadline.until("the other one writes", lambda: turns)
-        calls = []
-        for n in range(100):
-            calls.append(sidecar.send("enqueue", {
-                "id": str(n), "key": "k", "request": descriptor(server.url("/x"), data=n)}))
-            if n % 10 == 9:
-                sidecar.answer(calls[-1], 30)
-        assert all("result" in sidecar.answer(call, 30) for call in calls)
+        for group in range(10):
+            before = len(begun)
+            deadline.until("the other one writes", lambda: len(begun) > before)
+            calls = [sidecar.send("enqueue", {
+                "id": f"{group}-{n}", "key": "k", "request": descriptor(server.url("/x"), data=n)})
+                for n in range(10)]
+            for call in calls:
+                assert "result" in sidecar.answer(call, 30)
     finally:
         stops.set()
         writer.join()
-    assert len(turns) > 3
     assert len(sidecar.rows()) == 100
     records = sidecar.call("takeDiagnostics")["records"]
     assert [record["level"] for record in records] == ["info"]

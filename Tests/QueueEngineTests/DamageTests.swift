@@ -91,6 +91,15 @@ import Testing
     storageRefusal({ .pause(nil, $0) }, harness)
   }
 
+  @Test("D37: damage that the start itself meets ends it not: the process answers, and sends nothing")
+  func atStart() throws {
+    let harness = try Harness()
+    harness.store.meet(.failed(code: 26, message: "not a database"))
+    try harness.engine.recover()
+    storageRefusal({ .resume(nil, $0) }, harness)
+    #expect(harness.engine.deadline() == Deadline())
+  }
+
   @Test("D36, B303: a store that cannot be written is told of once, when it can be; nobody spins meanwhile")
   func full() throws {
     let harness = try Harness()
