@@ -123,7 +123,11 @@ extension QueueEngine {
 
   private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
     var times = state.flights.values.compactMap(\.progress.due)
-    if let storeRestsUntil { times.append(storeRestsUntil) }
+    if let storeRestsUntil {
+      times.append(storeRestsUntil)
+    } else if !stuck.isEmpty {
+      times.append(now.steady)
+    }
     var deadline = Deadline(steady: times.min())
     guard !state.gates.paused, !state.isFinishing else { return deadline }
     deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)

@@ -100,6 +100,23 @@ import Testing
     #expect(harness.engine.deadline() == Deadline())
   }
 
+  @Test("D36: an answer that could not be committed is taken up as soon as the store has rested")
+  func kept() throws {
+    let harness = try Harness()
+    try harness.enqueue("a")
+    let connection = harness.store.tables.connection
+    try connection.execute("PRAGMA query_only = ON")
+    try harness.answer(200)
+    try connection.execute("PRAGMA query_only = OFF")
+    harness.clock.advance(60_000)
+    // A turn that began a moment too early to take it up.
+    harness.engine.process([.tick])
+    #expect(harness.engine.deadline().steady == harness.clock.now().steady)
+    harness.send(.tick)
+    #expect(try harness.state("a") == .completed)
+    #expect(harness.transport.started.count == 1)
+  }
+
   @Test("D36, B303: a store that cannot be written is told of once, when it can be; nobody spins meanwhile")
   func full() throws {
     let harness = try Harness()

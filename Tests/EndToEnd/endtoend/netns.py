@@ -2,14 +2,15 @@
 import contextlib
 import ctypes
 import os
+import shutil
 import subprocess
 
 CLONE_NEWNET = 0x40000000
-TOOLS = {**os.environ, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+IP = shutil.which("ip", path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
 def _run(*words, **options):
-    subprocess.run(words, check=True, env=TOOLS, **options)
+    subprocess.run([IP, *words], check=True, **options)
 
 
 class NetworkNamespace:
@@ -17,20 +18,20 @@ class NetworkNamespace:
 
     def __init__(self, name):
         self.name = name
-        _run("ip", "netns", "add", name)
+        _run("netns", "add", name)
         self.ip("link", "set", "lo", "up")
         # What runs a command inside, with a sysfs of its own.
-        self.under = ["ip", "netns", "exec", name]
+        self.under = [IP, "netns", "exec", name]
 
     def close(self):
-        _run("ip", "netns", "delete", self.name)
+        _run("netns", "delete", self.name)
 
     def ip(self, *words):
-        _run("ip", "-n", self.name, *words)
+        _run("-n", self.name, *words)
 
     def batch(self, lines):
         """Many changes in a short time."""
-        _run("ip", "-n", self.name, "-batch", "-", input="\n".join(lines) + "\n", text=True)
+        _run("-n", self.name, "-batch", "-", input="\n".join(lines) + "\n", text=True)
 
     def add_device(self, name, number):
         """A device whose other end leads nowhere, up, in a network of its own: 10.`number`.0.0/16."""
