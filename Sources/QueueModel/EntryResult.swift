@@ -128,7 +128,7 @@ extension FailureCounts {
   fileprivate mutating func count(_ result: AttemptResult, rule: TransientRule?, followAtOnce: Bool) {
     streak += 1
     cutAnswers = result.isCutSuccess ? cutAnswers + 1 : 0
-    followedReuse = followAtOnce
+    if followAtOnce { followedReuse = true }
     if let rule { countOne(of: rule) }
   }
 }

@@ -4,7 +4,7 @@ package struct FailureCounts: Sendable, Equatable {
   package var streak: Int64 = 0
   /// Consecutive 2xx answers that were cut after a whole request (D12).
   package var cutAnswers: Int64 = 0
-  /// The last attempt already followed at once upon a reused connection that died (D18).
+  /// In this row of failures an attempt followed at once upon a reused connection that died (D18).
   package var followedReuse = false
   package var rules: [RuleCount] = []
 
