@@ -161,6 +161,18 @@ def test_a_resp_05_a_broken_gzip_under_a_200_is_not_repeated(sidecar, server):
     assert len(server.seen()) <= 2
 
 
+def test_d12_a_gzip_answer_that_stops_early_is_cut(sidecar, server):
+    """D12, A-RESP-05: though its Content-Length is right; the whole answer completes it."""
+    packed = gzip.compress(b'{"a":1,"b":2}')
+    coding = [("Content-Encoding", "gzip")]
+    server.on("/x", rawserver.reply(headers=coding, body=packed[:-12]),
+              rawserver.reply(headers=coding, body=packed))
+    enqueue(sidecar, server.url("/x"), id="a", data=1)
+    outcome = sidecar.settled("a")
+    assert (outcome["attempts"], outcome["response"]["body"]) == (2, '{"a":1,"b":2}')
+    assert "gzip" in sidecar.events("attempt")[0]["errorMessage"]
+
+
 @pytest.mark.parametrize("headers", [
     [("X-Long", "x" * 200_000)], [(f"X-{n}", "x" * 1000) for n in range(2000)]], ids=["long", "many"])
 def test_a_resp_06_a_flood_of_headers_under_a_200_is_not_repeated(sidecar, server, headers):
