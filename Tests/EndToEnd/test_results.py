@@ -226,6 +226,8 @@ def test_a_auth_03_many_parked_entries_resume_together(sidecar, server):
         exchange.read_body()
         exchange.answer(200 if exchange.request.header("authorization") == "new" else 401)
     server.on("/x", step)
+    # A smaller window could fill up with others while one is waited for.
+    sidecar.subscribe(window=1024)
     ids = [sidecar.send("enqueue", {"id": str(n), "key": "k", "request": {
         "url": server.url("/x"), "headers": {"Authorization": "old"}}}) for n in range(300)]
     for id in ids:
