@@ -80,7 +80,7 @@ import Testing
     #expect(harness.host.settled.map(\.outcome.id.text) == ["other"])
   }
 
-  @Test("B231: cancel of an unknown id resolves and does nothing")
+  @Test("B231, B302: cancel of an unknown id resolves and does nothing")
   func unknown() throws {
     let harness = try Harness()
     let turn = harness.store.turn

@@ -53,7 +53,7 @@ final class Harness {
     return opened.store
   }
 
-  private func start() throws {
+  private func start(connects: Bool = true) throws {
     let store = try QueueStore(directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)")
     clock.setOffset(store.steadyOffset)
     let engine = try QueueEngine(
@@ -61,12 +61,14 @@ final class Harness {
       stage: { [desk] in desk.take($0) })
     opened = Opened(store: store, engine: engine)
     try engine.recover()
-    send(.connected(hostID, host))
+    if connects { send(.connected(hostID, host)) }
   }
 
   /// The process dies between two turns; `downtime` ms later it starts over the same directory. The store
   /// notes real time with each commit: a downtime below what the test takes would move queue time.
-  func relaunch(downtime: Int64 = 60_000) throws {
+  ///
+  /// - Parameter connects: False leaves it at what the start itself did: no turn has run yet.
+  func relaunch(downtime: Int64 = 60_000, connects: Bool = true) throws {
     transport.forgetAll()
     desk.forgetAll()
     opened = nil
@@ -74,7 +76,7 @@ final class Harness {
     lastHost += 1
     hostID = HostID(lastHost)
     host = RecordingHost()
-    try start()
+    try start(connects: connects)
   }
 
   /// Another connection to the same engine.
