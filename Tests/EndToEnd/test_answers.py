@@ -246,7 +246,7 @@ def test_a_conn_02_d18_no_request_is_sent_again_behind_our_back(sidecar, server)
 
 
 def test_a_conn_03_no_answer_is_no_success(sidecar, server):
-    """A-CONN-03: in backoff, attempts grow."""
+    """A-CONN-03, B186: in backoff, attempts grow."""
     server.on("/x", rawserver.hang_up())
     enqueue(sidecar, server.url("/x"), id="a", data=1)
     server.wait_requests(4)

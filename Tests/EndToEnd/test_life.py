@@ -111,15 +111,18 @@ def test_shutdown_drain_finishes_what_is_queued_first(start, server):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_stop_it_gently(start, server, number):
-    """Section 5: SIGTERM and SIGHUP end it with 0; the work goes on at the next start."""
+    """B200, section 5: SIGTERM and SIGHUP end it with 0, no attempt event and no outcome; the work goes on at
+    the next start."""
     gate = threading.Event()
     server.on("/held", rawserver.hold(gate), rawserver.reply())
     sidecar = start()
     enqueue(sidecar, server.url("/held"), id="a")
     server.wait_requests(1)
+    sidecar.subscribe()
     sidecar.process.send_signal(number)
     assert sidecar.wait_exit(6) == 0
-    start().wait_state("a", "completed")
+    assert sidecar.events("attempt") == sidecar.events("settled") == []
+    assert start().wait_state("a", "completed")["attempts"] == 2
 
 
 def test_sigint_is_left_to_the_host(sidecar):

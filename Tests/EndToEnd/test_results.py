@@ -267,7 +267,7 @@ def test_b194_an_entry_past_its_deadline_is_not_sent(sidecar, server):
 
 
 def test_b196_a_waiting_entry_expires_at_its_deadline_and_not_before(sidecar, server):
-    """B195, B196, D4: in backoff, and parked (B199)."""
+    """B196, D4: in backoff, and parked (B199)."""
     server.on("/x", rawserver.reply(503))
     server.on("/y", rawserver.reply(401))
     expires = now_ms() + 1500

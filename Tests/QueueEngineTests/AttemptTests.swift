@@ -88,7 +88,7 @@ import Testing
     #expect(harness.host.settled.count == (row.state == .completed || row.state == .error ? 1 : 0))
   }
 
-  @Test("B175: an accept rule makes a success of its answer")
+  @Test("B191: an accept rule makes a success of its answer")
   func accepted() throws {
     let harness = try Harness()
     try harness.enqueue("a", Sample.data(1, #""accept":[{"status":409,"bodyIncludes":"exists"}]"#))

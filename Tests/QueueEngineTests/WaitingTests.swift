@@ -116,7 +116,7 @@ import Testing
     #expect(harness.host.names == ["reply a", "state a queued", "state a error", "settled a error"])
   }
 
-  @Test("B195, B196, D4: what waits settles at its deadline, not before; its row and body stay")
+  @Test("B196, D4: what waits settles at its deadline, not before; its row and body stay")
   func whileWaiting() throws {
     let harness = try Harness()
     try harness.configure(WaitingTests.exact)
