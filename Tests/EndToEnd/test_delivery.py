@@ -205,7 +205,7 @@ def test_b188_an_error_entry_outlives_its_acknowledgement(start, server):
 
 
 def test_a_deliv_02_a_poison_outcome_is_released_and_holds_up_nobody(start, server):
-    """A-DELIV-02, D40, the sidecar's half: over three starts it comes once each with rising deliveries, while
+    """A-DELIV-02, the sidecar's half: over three starts it comes once each with rising deliveries, while
     twenty others are delivered and acknowledged at the first; its request went out once."""
     deliveries = []
     for launch in range(3):

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from endtoend import deadline, processes
-from endtoend.frameserver import ENHANCE_YOUR_CALM, FrameServer
+from endtoend.frameserver import ENHANCE_YOUR_CALM, NO_ERROR, FrameServer
 from endtoend.nginx import Nginx
 from endtoend.programs import Caddy, Nghttpd
 from endtoend.requests import enqueue
@@ -166,6 +166,68 @@ def test_a_early_01_a_stream_that_caddy_resets_is_a_network_failure(http2, caddy
     assert first["errorKind"] == "network" and "httpCode" not in first
     assert http2.settled("b")["attempts"] == 1
     assert http2.wait_state("a", "queued")["attempts"] == 1
+
+
+@pytest.mark.parametrize("status", [413, 401, 503])
+def test_a_early_01_an_early_answer_and_a_reset_without_error_is_the_answer(http2, frames, body, status):
+    """A-EARLY-01, A-EARLY-02, D12: the whole answer came before the body was read (RFC 9113, section 8.1);
+    other streams of the connection go on."""
+    def before_window(stream):
+        if stream.body.startswith(body.read_bytes()[:100]) and len(stream.body) > 100_000:
+            stream.answer(status)
+            stream.refuse(NO_ERROR)
+    server = frames(before_window=before_window)
+    warmed(http2, server)
+    enqueue(http2, server.url("/x"), id="a", method="PUT", file=str(body),
+            retry={"backoff": {"baseMs": 60_000, "maxMs": 60_000, "jitter": 0}})
+    event = http2.event("attempt", id="a")
+    assert (event["outcome"], event["errorKind"], event["httpCode"]) == ("error", "http", status)
+    state = {413: "error", 401: "awaiting-auth", 503: "queued"}[status]
+    assert http2.wait_state("a", state)["attempts"] == 1
+    enqueue(http2, server.url("/y"), id="b", data="after")
+    assert http2.settled("b")["attempts"] == 1
+
+
+def test_a_early_06_an_early_200_and_a_reset_does_not_count(http2, frames, body):
+    """A-EARLY-06, D12: half a request was sent, so the success is none; the next attempt sends all."""
+    server = frames(before_window=lambda stream: early(stream))
+
+    def early(stream):
+        if stream is server.seen()[0] and len(stream.body) > 100_000:
+            stream.answer(200)
+            stream.refuse(NO_ERROR)
+    enqueue(http2, server.url("/x"), id="a", method="PUT", file=str(body))
+    outcome = http2.settled("a")
+    assert (outcome["kind"], outcome["attempts"]) == ("completed", 2)
+    assert server.bodies() == [body.read_bytes()]
+
+
+def test_a_resp_02_a_2xx_whose_stream_is_reset_is_cut(http2, frames):
+    """A-RESP-02, D12: the head came, the end did not."""
+    def script(stream):
+        if len(server.seen()) == 1:
+            stream.answer(200, ends=False)
+            stream.refuse()
+        else:
+            stream.answer(200)
+    server = frames(script)
+    enqueue(http2, server.url("/x"), id="a", data=1)
+    assert http2.settled("a")["attempts"] == 2
+    first = http2.events("attempt", id="a")[0]
+    assert (first["outcome"], first["errorKind"]) == ("error", "network")
+
+
+def test_a_conn_01_an_idle_connection_that_was_sent_away_costs_nothing(http2, frames):
+    """A-CONN-01: GOAWAY and the end while nothing is under way; the next POST arrives once."""
+    server = frames()
+    warmed(http2, server)
+    connection = server.connections[0]
+    connection.send_away()
+    connection.socket.close()
+    enqueue(http2, server.url("/x"), id="a", data="next")
+    outcome = http2.settled("a")
+    assert outcome["kind"] == "completed"
+    assert server.bodies() == [b'"warm"', b'"next"']
 
 
 def warmed(sidecar, server):

@@ -23,14 +23,18 @@ class Stream:
         self.number = number
         self.body = bytearray()
         self.is_whole = False
+        self.is_over = False
         self.reset_with = None
 
-    def answer(self, status=200):
+    def answer(self, status=200, ends=True):
+        """The head of an answer, and its end unless told otherwise."""
         # Literal fields without indexing; 8 is `:status` in the static table of RFC 7541.
         head = b"\x08\x03" + str(status).encode()
-        self.connection.send(HEADERS, END_HEADERS | END_STREAM, self.number, head)
+        self.connection.send(HEADERS, END_HEADERS | (END_STREAM if ends else 0), self.number, head)
 
     def refuse(self, code=REFUSED_STREAM):
+        """Resets it; what still comes of it is dropped."""
+        self.is_over = True
         self.connection.send(RST_STREAM, 0, self.number, struct.pack(">I", code))
 
 
@@ -87,12 +91,15 @@ class Connection:
 
     def _take_data(self, stream, flags, payload):
         data = payload[1:len(payload) - payload[0]] if flags & PADDED else payload
-        stream.body += data
-        self.server.before_window(stream)
+        if not stream.is_over:
+            stream.body += data
+            self.server.before_window(stream)
         if payload and not self.is_sent_away:
-            for number in (0, stream.number):
+            # What is dropped has used up the window of the connection as well.
+            for number in [0] if stream.is_over else [0, stream.number]:
                 self.send(WINDOW_UPDATE, 0, number, struct.pack(">I", len(payload)))
-        self._end(stream, flags)
+        if not stream.is_over:
+            self._end(stream, flags)
 
     def _end(self, stream, flags):
         if flags & END_STREAM:
