@@ -53,3 +53,6 @@ static inline int clinux_next_option(
   *value = optarg;
   return found;
 }
+
+// The environment, which Swift holds to be shared.
+static inline char **clinux_environment(void) { return __environ; }
