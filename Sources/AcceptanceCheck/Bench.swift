@@ -19,7 +19,7 @@ final class Bench {
 
     static let receiver = Bounds(patience: 30_000, lifetime: 25_000)
     /// A server that is far away may need longer for a transfer; one that fails should soon be seen to.
-    static let given = Bounds(patience: 120_000, lifetime: 5_000)
+    static let given = Bounds(patience: 120_000, lifetime: 3_000)
   }
 
   static let path = "/check"
