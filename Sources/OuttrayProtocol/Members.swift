@@ -34,6 +34,7 @@ package struct Members: Sendable, Equatable {
     case .chunkPlan: Members(served: ["size", "min", "max"])
     case .stats: Members(served: [])
     case .ping: Members(served: [])
+    case .advanceClock: Members(served: ["ms"])
     case .shutdown: Members(served: ["mode"])
     case .discover: Members(served: [])
     }

@@ -54,6 +54,10 @@ package enum Method: String, Sendable, CaseIterable {
   case stats
   /// Shows that the sidecar answers.
   case ping
+  /// For tests of hosts: moves the queue's clock, which stands still under --virtual-clock. Answered once
+  /// everything that is due by then has been begun or settled, as far as there are slots. One jump: nothing
+  /// happens at the times between. Without the flag there is no such method.
+  case advanceClock
   /// Ends the caller's own process after this reply; an owner with other hosts attached goes on without this
   /// one. Accepted work is kept.
   case shutdown

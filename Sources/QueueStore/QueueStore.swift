@@ -7,6 +7,8 @@ package final class QueueStore {
   package let stager: BodyStager
   /// What queue time is ahead of CLOCK_BOOTTIME, ms.
   package var steadyOffset: Int64 { time.offset }
+  /// The wall clock at the last commit before this start, ms.
+  package let lastWall: Int64
 
   /// Questions outside a write. A new one after a sync has failed: do not keep it.
   package private(set) var reader: Reader
@@ -32,7 +34,10 @@ package final class QueueStore {
   /// - Parameters:
   ///   - now: the wall clock and CLOCK_BOOTTIME, ms.
   ///   - bootID: names the start of the system; nil reads it.
-  package init(directory path: String, now: Moment, bootID: String? = nil) throws(StoreError) {
+  ///   - reading: gives both clocks from now on; nil reads the machine's.
+  package init(
+    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil
+  ) throws(StoreError) {
     let directory = try QueueDirectory(preparing: path)
     let bootID = bootID ?? QueueTime.systemBootID()
     var damage: (name: String, error: StoreError)?
@@ -48,7 +53,8 @@ package final class QueueStore {
     self.directory = directory
     identity = database.meta.identity
     turn = database.meta.turn
-    time = QueueTime(now: now, bootID: bootID, last: database.meta)
+    lastWall = database.meta.last.wall
+    time = QueueTime(now: now, bootID: bootID, last: database.meta, reading: reading)
     folder = try BodyFolder(in: directory, identity: identity)
     stager = BodyStager(folder: folder)
     tables = database.tables
@@ -131,6 +137,11 @@ package final class QueueStore {
     tables.bodies.transactionEnded(committed: true)
     if needsSync { try settle() }
     return value
+  }
+
+  /// Keeps what time it is, so that a later process does not begin before it; each transaction does so too.
+  package func noteTime() throws(StoreError) {
+    try write(durable: false) { _ in try tables.meta.save(content(turn: turn + 1)) }
   }
 
   private func content(turn: Int64) -> MetaTable.Content {

@@ -9,16 +9,16 @@ struct MethodTable {
     SetWifiOnly.self,
     SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self, Unsubscribe.self, AckEvents.self,
     ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self, StatsMethod.self, Ping.self,
-    Shutdown.self,
-    Discover.self,
+    AdvanceClock.self, Shutdown.self, Discover.self,
   ]
 
   private let methods: [String: any ServedMethod.Type]
   /// A request other than the first was read; `initialize` has to be the first.
   private var isGreeted = false
 
-  init() {
-    methods = Dictionary(uniqueKeysWithValues: MethodTable.served.map { ($0.method.rawValue, $0) })
+  init(isClockVirtual: Bool) {
+    let served = MethodTable.served.filter { isClockVirtual || $0.method != .advanceClock }
+    methods = Dictionary(uniqueKeysWithValues: served.map { ($0.method.rawValue, $0) })
   }
 
   /// Carries out what a line asks for; every request is answered once.

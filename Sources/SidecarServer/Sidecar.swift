@@ -13,13 +13,15 @@ package final class Sidecar {
   package let directory: String
   let version: String
   let limits: WireLimits
+  /// With --virtual-clock; nil goes by the machine's.
+  package let virtualClock: VirtualClock?
   let randomness = SystemRandomness()
   private let loop: EventLoop
   private let waker: Waker
   private let timers: Timers
   private let signals: Signals
   private var wire: HostWire?
-  private var methods = MethodTable()
+  private var methods: MethodTable
   private var ending: Ending?
   private let engineEnded: Waker
   private var isRunning = false
@@ -40,15 +42,20 @@ package final class Sidecar {
   private var wasSignalled = false
 
   /// `watchesParent` ends the process when the parent at start has ended, whoever holds stdin.
-  package init(directory: String, version: String, limits: WireLimits, watchesParent: Bool) throws {
+  package init(
+    directory: String, version: String, limits: WireLimits, watchesParent: Bool,
+    virtualClock: VirtualClock? = nil
+  ) throws {
     self.directory = directory
+    self.virtualClock = virtualClock
+    methods = MethodTable(isClockVirtual: virtualClock != nil)
     self.version = version
     self.limits = limits
     loop = try EventLoop()
     let waker = try Waker()
     self.waker = waker
     engineEnded = try Waker()
-    let timers = try Timers()
+    let timers = try Timers(virtualClock)
     self.timers = timers
     signals = try Signals()
     engine = EngineThread { timers.set($0) }
@@ -103,6 +110,9 @@ package final class Sidecar {
   }
 
   var isEnding: Bool { ending != nil }
+
+  /// The queue's wall clock, ms.
+  func wallTime() -> Int64 { virtualClock?.now().wall ?? SystemClock.wallTime() }
 
   /// Requests read before stdin ended are answered before the exit; a copy that cannot end within 2 s is
   /// given up. A host that asked for a drain may leave meanwhile.

@@ -15,7 +15,7 @@ enum CommandLineTool {
   static let version = "0.1.0"
 
   static let usage = """
-    usage: outtray serve --dir DIR [--max-line BYTES] [--no-parent-watch]
+    usage: outtray serve --dir DIR [--max-line BYTES] [--no-parent-watch] [--virtual-clock]
            outtray check [--url URL] [--dir DIR] [--keep] [--json]
            outtray --version | --help
 
@@ -30,6 +30,7 @@ enum CommandLineTool {
                           when the host is gone: stop transfers, keep all state, exit (the default and, in
                           this version, the only choice)
       --no-parent-watch   do not end when the parent process has ended
+      --virtual-clock     for tests: the queue's clock stands still, and advanceClock moves it
 
     exit status: 0; 64 usage; 70 internal; 73 the directory cannot be used; 75 it is locked
     """

@@ -15,7 +15,7 @@ enum Options {
 
   private enum Code: Int32 {
     case directory = 256
-    case maxLine, onDisconnect, noParentWatch, url, keep, json, help
+    case maxLine, onDisconnect, noParentWatch, virtualClock, url, keep, json, help
   }
 
   static func read(_ arguments: [String]) throws(Problem) -> Options {
@@ -36,7 +36,8 @@ enum Options {
       arguments,
       [
         ("dir", true, .directory), ("max-line", true, .maxLine), ("on-disconnect", true, .onDisconnect),
-        ("no-parent-watch", false, .noParentWatch), ("help", false, .help),
+        ("no-parent-watch", false, .noParentWatch), ("virtual-clock", false, .virtualClock),
+        ("help", false, .help),
       ]
     ) { (code, value) throws(Problem) in
       switch code {
@@ -49,6 +50,7 @@ enum Options {
       case .onDisconnect:
         guard value == "exit" else { throw Problem(message: "--on-disconnect: must be exit in this version") }
       case .noParentWatch: options.watchesParent = false
+      case .virtualClock: options.isClockVirtual = true
       case .help: wantsHelp = true
       case .url, .keep, .json: break
       }
@@ -85,7 +87,7 @@ enum Options {
       case .keep: options.keeps = true
       case .json: options.writesJSON = true
       case .help: wantsHelp = true
-      case .maxLine, .onDisconnect, .noParentWatch: break
+      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock: break
       }
     }
     return wantsHelp ? .help(Check.usage) : .check(options)

@@ -25,21 +25,14 @@ struct EvidenceTableTests {
     differs.sha256Arrived = "bb"
     var notRun = Evidence(stage: "plain")
     notRun.verdict = .notRun
-    #expect(
-      [
-        EvidenceTable.heading, EvidenceTable.row(evidence()), EvidenceTable.row(differs),
-        EvidenceTable.row(notRun),
-      ]
-        == [
-          "stage               bytes  attempts  HTTP status   transport error"
-            + "  SHA-256 equal      time  verdict",
-          "connection cut    4194311         2  500 201       network        "
-            + "  yes               41 ms  ok",
-          "connection cut    4194311         2  500 201       network        "
-            + "  NO                41 ms  FAILED",
-          "plain                   -         -  -             -              "
-            + "  -                     -  not run against a given server",
-        ])
+    let left = "stage               bytes  attempts  HTTP status   "
+    #expect(EvidenceTable.heading == "\(left)transport error  SHA-256 equal      time  verdict")
+    let cut = "connection cut    4194311         2  500 201       network        "
+    #expect(EvidenceTable.row(evidence()) == cut + "  yes               41 ms  ok")
+    #expect(EvidenceTable.row(differs) == cut + "  NO                41 ms  FAILED")
+    let unknown =
+      "plain                   -         -  -             -                -                     -"
+    #expect(EvidenceTable.row(notRun) == unknown + "  not run against a given server")
   }
 
   @Test("a SHA-256 that nobody can tell is neither equal nor different")

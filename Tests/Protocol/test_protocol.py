@@ -94,7 +94,7 @@ def test_the_methods_of_version_1(document):
     assert served == [
         "initialize", "configure", "enqueue", "cancel", "pause", "resume", "setWifiOnly", "setNetwork",
         "updateHeaders", "getRequests", "subscribe", "unsubscribe", "ackEvents", "releaseEvents",
-        "takeDiagnostics", "chunkPlan", "stats", "ping", "shutdown", "rpc.discover"]
+        "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover"]
     assert {name: version for name, version in since.items() if name not in served} == {"explain": "next"}
 
 
@@ -272,12 +272,10 @@ def test_a_schema_outside_the_subset_is_refused(validator):
         validator.check({"type": "string", "format": "uuid"}, "x")
 
 
-def test_the_worked_conversation_fits(root, validator):
-    text = (root / "protocol" / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```jsonl\n(.*?)```", text, re.S)
-    assert len(blocks) == 1
+def held(conversation, validator):
+    """Checks each message of a conversation; the methods called and the events told."""
     pending, called, events = {}, [], []
-    for line in blocks[0].splitlines():
+    for line in conversation.splitlines():
         message = json.loads(line[2:])
         if line.startswith("> "):
             assert validator.check_request(message) == []
@@ -289,5 +287,13 @@ def test_the_worked_conversation_fits(root, validator):
         else:
             assert validator.check_event(message) == []
             events.append(message["method"])
-    assert called == ["initialize", "subscribe", "enqueue", "ackEvents", "shutdown"]
-    assert events == ["state", "state", "settled"] and not pending
+    assert not pending
+    return called, events
+
+
+def test_the_worked_conversations_fit(root, validator):
+    text = (root / "protocol" / "README.md").read_text(encoding="utf-8")
+    worked, clock = [held(block, validator) for block in re.findall(r"```jsonl\n(.*?)```", text, re.S)]
+    assert worked == (["initialize", "subscribe", "enqueue", "ackEvents", "shutdown"],
+                      ["state", "state", "settled"])
+    assert clock == (["advanceClock"], ["state"])
