@@ -1,4 +1,5 @@
 """`outtray check`: the acceptance test of a new machine."""
+import functools
 import json
 import os
 import re
@@ -18,20 +19,28 @@ ATTEMPTS = {"plain": 1, "form": 1, "parts": 3}
 SHA256 = re.compile("[0-9a-f]{64}")
 
 
-def serves_parts():
-    """Whether the contract has `parts` served, or described for later."""
+REFUSED = "enqueue was refused: E_INVALID request.parts: is not served by this version"
+
+
+@functools.cache
+def serves_parts(binary):
+    """Whether `parts` is served. A sidecar of a contract that has it for later may refuse it by its name."""
     document = json.loads((ROOT / "protocol" / "openrpc.json").read_text(encoding="utf-8"))
     parts = document["components"]["schemas"]["Descriptor"]["properties"]["parts"]
-    return parts.get("x-since") != "next"
+    if parts.get("x-since") != "next":
+        return True
+    run = subprocess.run([binary, "check", "--json"], capture_output=True, timeout=90, check=False)
+    evidence = [json.loads(line) for line in run.stdout.splitlines()]
+    return not any(line.get("reason") == REFUSED for line in evidence)
 
 
 def verdicts(check):
     return {stage: evidence["verdict"] for stage, evidence in check.evidence.items()}
 
 
-def expected(**others):
+def expected(binary, **others):
     """The verdicts where everything works, but for `others`."""
-    return {stage: others.get(stage, "ok" if stage != "parts" or serves_parts() else "failed")
+    return {stage: others.get(stage, "ok" if stage != "parts" or serves_parts(binary) else "failed")
             for stage in STAGES}
 
 
@@ -52,11 +61,11 @@ def run(binary, tmp_path):
         assert check.left() == []
 
 
-def test_it_works_on_this_machine(run):
+def test_it_works_on_this_machine(run, binary):
     """Every stage holds, hashes are equal, transport errors and statuses are apart, exit 0."""
     # A proxy of the environment must not matter on loopback.
     check = run(env={"http_proxy": "http://127.0.0.1:1", "all_proxy": "http://127.0.0.1:1"}).finish()
-    assert verdicts(check) == expected(), check.evidence
+    assert verdicts(check) == expected(binary), check.evidence
     for stage, evidence in check.evidence.items():
         if evidence["verdict"] != "ok":
             continue
@@ -68,10 +77,8 @@ def test_it_works_on_this_machine(run):
             ["network"] if stage == "connection cut" else [])
         assert evidence["httpStatuses"] == {
             "500 then 201": [500, 201], "parts": [201, 201, 201]}.get(stage, [201])
-    if not serves_parts():
-        assert "request.parts: is not served" in check.evidence["parts"]["reason"]
-    assert check.whole["holds"] is serves_parts() and check.whole["stages"] == 7
-    assert check.status == (0 if serves_parts() else 1), check.error
+    assert check.whole["holds"] is serves_parts(binary) and check.whole["stages"] == 7
+    assert check.status == (0 if serves_parts(binary) else 1), check.error
 
 
 def test_the_table_says_the_same(binary, tmp_path):
@@ -82,32 +89,32 @@ def test_the_table_says_the_same(binary, tmp_path):
     assert lines[2].split("  ")[0] == "stage" and lines[2].endswith("verdict")
     rows = {line[:14].strip(): line for line in lines[3:10]}
     assert list(rows) == STAGES
-    for stage, verdict in expected().items():
+    for stage, verdict in expected(binary).items():
         assert rows[stage].endswith({"ok": "ok", "failed": "FAILED"}[verdict])
     assert re.search(r" 2  201 +network +yes ", rows["connection cut"])
     assert re.search(r" 2  500 201 +- +yes ", rows["500 then 201"])
-    assert lines[-1] == ("all of it holds" if serves_parts() else "1 of 7 stages failed")
-    assert (run.returncode, run.stderr) == (0 if serves_parts() else 1, "")
+    assert lines[-1] == ("all of it holds" if serves_parts(binary) else "1 of 7 stages failed")
+    assert (run.returncode, run.stderr) == (0 if serves_parts(binary) else 1, "")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_given_server_is_believed_only_as_far_as_it_says(run, server):
+def test_a_given_server_is_believed_only_as_far_as_it_says(run, binary, server):
     """--url: the stages that fit; equal only where the answer names the hash, else unknown; POST and PUT."""
     def step(exchange):
         exchange.read_body()
         exchange.answer(201, body=f'{{"sha256":"{exchange.request.sha256.upper()}"}}'.encode())
     check = run("--url", server.on("/up", step) + "?token=abc123").finish()
     others = dict.fromkeys(NEEDS_THE_RECEIVER, "notRun")
-    assert verdicts(check) == expected(**others), check.evidence
+    assert verdicts(check) == expected(binary, **others), check.evidence
     for stage in ("plain", "sidecar killed", "host gone"):
         assert check.evidence[stage]["sha256Equal"] is True
         assert check.evidence[stage]["bytes"] == check.evidence[stage]["size"]
     # It names the hash of the whole form, which is not the file's.
     form = check.evidence["form"]
     assert "sha256Equal" not in form and "sha256Arrived" not in form and form["bytes"] > form["size"]
-    assert (check.whole["holds"], check.whole["notRun"]) == (serves_parts(), 2)
+    assert (check.whole["holds"], check.whole["notRun"]) == (serves_parts(binary), 2)
     assert "abc123" not in json.dumps(check.whole) + check.error
-    assert check.status == (0 if serves_parts() else 1)
+    assert check.status == (0 if serves_parts(binary) else 1)
 
 
 def test_a_server_that_always_says_500(run, server):
@@ -129,7 +136,7 @@ def test_a_server_that_cuts_its_answers(run, server):
     assert (check.whole["holds"], check.status) == (False, 1)
 
 
-def test_a_sidecar_that_dies(run, server):
+def test_a_sidecar_that_dies(run, binary, server):
     """Exit 1: the stage says how its sidecar ended, and the stages after it are run all the same."""
     gate = threading.Event()
     url = server.on("/up", rawserver.hold(gate), rawserver.reply(201))
@@ -138,7 +145,7 @@ def test_a_sidecar_that_dies(run, server):
     os.kill(check.sidecar(), signal.SIGKILL)
     check.finish()
     others = dict.fromkeys(NEEDS_THE_RECEIVER, "notRun")
-    assert verdicts(check) == expected(plain="failed", **others)
+    assert verdicts(check) == expected(binary, plain="failed", **others)
     assert "the sidecar was ended by signal 9" in check.evidence["plain"]["reason"]
     assert check.status == 1
 
