@@ -14,9 +14,8 @@ class FakeQueue {
   #rows = new Map();
   #isPaused = false;
   #pausedKeys = new Set();
-  /** Outcomes that are out on the connection, and those it released. */
+  /** Outcomes that are out on the connection, neither acknowledged nor released. */
   #out = new Set();
-  #released = new Set();
   #emit;
 
   /** Unacknowledged outcomes by eventId, oldest first. */
@@ -56,12 +55,10 @@ class FakeQueue {
 
   connectionEnded() {
     this.#out.clear();
-    this.#released.clear();
   }
 
   /** Puts out every outcome that the connection does not hold. */
   replay() {
-    this.#released.clear();
     for (const [eventId, outcome] of this.journal) {
       if (!this.#out.has(eventId)) this.#emit('settled', outcome);
     }
@@ -93,12 +90,20 @@ class FakeQueue {
     resume: ({ keys }) => this.#pause(keys, false),
     updateHeaders: ({ keys }) => this.#leaveAuth(keys),
     getRequests: (filter) => ({ requests: this.#select(filter).map(rowOnWire) }),
-    ackEvents: ({ eventIds }) => eventIds.forEach((eventId) => this.#acknowledge(eventId)),
-    releaseEvents: ({ eventIds }) => eventIds.forEach((eventId) => this.#release(eventId)),
+    ackEvents: ({ eventIds }) => {
+      for (const eventId of eventIds) this.#acknowledge(eventId);
+    },
+    releaseEvents: ({ eventIds }) => {
+      for (const eventId of eventIds) this.#out.delete(eventId);
+    },
     takeDiagnostics: () => ({ records: this.diagnostics.splice(0) }),
     explain: ({ id }) => ({ id, state: this.#rows.get(id)?.state, gates: [] }),
     ping: () => ({ now: Date.now() }),
-    stats: () => ({ entries: this.#countStates(), outcomes: { unacknowledged: this.journal.size } }),
+    stats: () => ({
+      entries: this.#countStates(), outcomes: { unacknowledged: this.journal.size },
+      attempts: { started: 0, completed: 0, failed: 0 }, bytes: { sent: 0, received: 0 },
+      commits: 0, requests: 0, events: { dropped: 0 },
+    }),
   };
 
   #enqueue({ id, key, vars = null, request }) {
@@ -151,10 +156,6 @@ class FakeQueue {
     const row = this.#rows.get(outcome?.id);
     // An error stays until it is cancelled or enqueued again; what was enqueued since is another generation.
     if (row && outcome.kind !== 'error' && outcome.generation === row.generation) this.#rows.delete(row.id);
-  }
-
-  #release(eventId) {
-    if (this.#out.delete(eventId)) this.#released.add(eventId);
   }
 
   #holdsBack(key) {

@@ -86,34 +86,37 @@ class Sidecar {
 
   #ready() {
     if (this.#closing) return Promise.reject(new ClientError('E_CLOSED', 'the client is closed'));
-    this.#current ??= this.#start();
+    if (this.#current === null) this.#become(this.#start());
     return this.#current;
   }
 
+  /** A start that fails is told to those who wait for it; the next call tries again. */
+  #become(starting) {
+    this.#current = starting;
+    starting.catch(() => {
+      if (this.#current === starting) this.#current = null;
+    });
+  }
+
   async #start() {
-    try {
-      this.#limitStarts();
-      const session = await this.#open({
-        ...this.#options,
-        onEvent: this.#ports.onEvent,
-        onNoise: (line, why) => this.#ports.onNoise(why, line.length),
-        onExit: (exit) => this.#ended(exit),
-      });
-      this.#starts.push(this.#clock.now());
-      this.#session = session;
-      session.hold(this.#held);
-      this.#ports.greet((method, params) => session.call(method, params));
-      return session;
-    } catch (error) {
-      this.#current = null;
-      throw error;
-    }
+    this.#limitStarts();
+    const session = await this.#open({
+      ...this.#options,
+      onEvent: this.#ports.onEvent,
+      onNoise: (line, why) => this.#ports.onNoise(why, line.length),
+      onExit: (exit) => this.#ended(exit),
+    });
+    this.#starts.push(this.#clock.now());
+    this.#session = session;
+    session.hold(this.#held);
+    this.#ports.greet((method, params) => session.call(method, params));
+    return session;
   }
 
   #replace(session) {
     if (this.#session !== session) return;
     this.#session = null;
-    this.#current = session.close().then(() => this.#start());
+    this.#become(session.close().then(() => this.#start()));
   }
 
   #limitStarts() {

@@ -82,7 +82,7 @@ class FakeSidecar {
   }
 
   holdNext(method) {
-    const hold = { method, isTaken: false, waiting: [] };
+    const hold = { method, waiting: [] };
     this.#held.push(hold);
     return () => {
       this.#held = this.#held.filter((each) => each !== hold);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { CallError, ClientError, SidecarExited, SpawnError, open } from '../src/index.js';
+import { findBinary, outsideArchive, platformPackage } from '../src/binary.js';
+import { CallError, ClientError, SidecarExited, SpawnError } from '../src/index.mjs';
+import { Session } from '../src/session.mjs';
 
-const FAKE = fileURLToPath(new URL('./fake-sidecar.mjs', import.meta.url));
-const INDEX = new URL('../src/index.js', import.meta.url).href;
+const FAKE = fileURLToPath(new URL('./odd-sidecar.mjs', import.meta.url));
 let folder;
 
 before(async () => {
@@ -22,7 +22,7 @@ const rejectsWith = (type, code, text = /./) => (error) => {
   assert.match(error.message, text);
   return true;
 };
-const start = (options) => open({ dir: folder, binary: FAKE, ...options });
+const start = (options) => Session.open({ dir: folder, binary: FAKE, ...options });
 const startFails = (options, code, text) =>
   assert.rejects(start(options), rejectsWith(SpawnError, code, text));
 
@@ -54,19 +54,20 @@ test('A-RPC-06: an answer of 5 MB arrives whole, and the next one too', () => wi
   assert.deepEqual(await session.call('echo', { a: 1 }), { a: 1 });
 }));
 
-test('events reach listeners and loops in order; a loop ends with it', () => withSession(async (session) => {
+test('events come in order, between answers; babble is reported with a reason', async () => {
   const heard = [];
-  session.on('settled', (params) => heard.push(params));
-  const stream = session[Symbol.asyncIterator]();
-  await session.call('subscribe', { events: ['settled'] });
+  const session = await start({
+    onEvent: (event, params) => heard.push([event, params]),
+    onNoise: (line, why) => heard.push([line.toString(), why]),
+  });
   await session.call('emit', { method: 'settled', params: { eventId: 'e1' } });
-  await session.call('emit', { method: 'error', params: { odd: true } });
-  assert.deepEqual((await stream.next()).value, { method: 'settled', params: { eventId: 'e1' } });
-  assert.deepEqual((await stream.next()).value, { method: 'error', params: { odd: true } });
-  assert.deepEqual(heard, [{ eventId: 'e1' }]);
+  await session.call('babble', { text: 'Starting up...\n' });
+  await session.call('emit', { method: 'odd', params: null });
+  await session.call('echo');
+  assert.deepEqual(heard, [
+    ['settled', { eventId: 'e1' }], ['Starting up...', 'not a line of JSON'], ['odd', null]]);
   await session.close();
-  assert.equal((await stream.next()).done, true);
-}));
+});
 
 test('death with calls in flight rejects all of them with status and stderr', async () => {
   const session = await start();
@@ -147,40 +148,37 @@ test('the binary is found on PATH, after OUTTRAY_BINARY', async () => {
   await startFails({ binary: undefined, env: both }, 'E_BINARY_MISSING', /OUTTRAY_BINARY/);
 });
 
-/** Runs a script that opens `session`; resolves with its exit status, null when it had to be killed. */
-function runScript(body, ms) {
-  const text = `import { open } from ${JSON.stringify(INDEX)};
-    const session = await open({ dir: ${JSON.stringify(folder)}, binary: ${JSON.stringify(FAKE)} });
-    ${body}`;
-  const stdio = ['ignore', 'pipe', 'inherit'];
-  const child = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio });
-  let stdout = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => child.kill('SIGKILL'), ms);
-    child.once('close', (status) => {
-      clearTimeout(timer);
-      resolve({ status, stdout });
-    });
-  });
-}
-
-test('an idle session does not keep Node alive', async () => {
-  const ended = await runScript("await session.call('echo'); console.log('done');", 10_000);
-  assert.deepEqual(ended, { status: 0, stdout: 'done\n' });
+test('a file of the platform\'s package comes before PATH and behind the environment', () => {
+  const resolve = (name) => `/app/node_modules/${name}`;
+  const bundled = `/app/node_modules/${platformPackage()}/bin/outtray`;
+  assert.deepEqual(findBinary(undefined, { PATH: folder }, resolve), { file: bundled, source: platformPackage() });
+  assert.equal(findBinary(undefined, { OUTTRAY_BINARY: '/a/outtray' }, resolve).file, '/a/outtray');
+  assert.equal(findBinary('/b/outtray', { OUTTRAY_BINARY: '/a/outtray' }, resolve).file, '/b/outtray');
+  assert.equal(findBinary(undefined, { OUTTRAY_BINARY: '' }, resolve).file, bundled);
+  const none = () => {
+    throw new Error('not found');
+  };
+  assert.throws(() => findBinary(undefined, { PATH: '/none' }, none),
+    rejectsWith(SpawnError, 'E_BINARY_MISSING', /@outtray\/linux-x64.*lock file.*bundler.*OUTTRAY_BINARY.*PATH/));
 });
 
-test('a subscription keeps Node alive until unsubscribe', async () => {
-  const held = await runScript("await session.call('subscribe', { events: ['settled'] });", 1500);
-  assert.equal(held.status, null);
-  const freed = await runScript(
-    "await session.call('subscribe', { events: ['settled'] }); await session.call('unsubscribe');", 10_000);
-  assert.equal(freed.status, 0);
+test('a binary inside an Electron archive is taken from where Electron unpacks it', () => {
+  const inside = '/opt/App/resources/app.asar/node_modules/@outtray/linux-x64';
+  const outside = '/opt/App/resources/app.asar.unpacked/node_modules/@outtray/linux-x64';
+  assert.equal(findBinary(undefined, {}, (name) => `${inside}/package.json`).file, `${outside}/bin/outtray`);
+  assert.equal(findBinary(`${inside}/bin/outtray`, {}).file, `${outside}/bin/outtray`);
+  assert.equal(outsideArchive(`${outside}/bin/outtray`), `${outside}/bin/outtray`);
+  assert.equal(outsideArchive('C:\\App\\app.asar\\bin'), 'C:\\App\\app.asar.unpacked\\bin');
+  assert.equal(outsideArchive('/srv/my.asarium/outtray'), '/srv/my.asarium/outtray');
 });
 
-test('a call in flight keeps Node alive until it is answered', async () => {
-  const body = "session.call('long', { bytes: 3_000_000 }).then(({ text }) => console.log(text.length));";
-  assert.deepEqual(await runScript(body, 10_000), { status: 0, stdout: '3000000\n' });
+test('a binary that may not be run is told so', async () => {
+  const file = path.join(folder, 'plain');
+  await writeFile(file, 'text');
+  await startFails({ binary: file }, 'E_SPAWN', /plain.*EACCES.*executable/);
+});
+
+test('a sidecar that never answers is given up and reaped', async () => {
+  const env = { ...process.env, ODD_SILENT: '1' };
+  await startFails({ env, startMs: 50 }, 'E_START_TIMEOUT', /50 ms/);
 });

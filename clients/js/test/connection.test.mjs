@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Connection } from '../src/connection.js';
-import { CallError, ClientError } from '../src/errors.js';
+import { CallError, ClientError } from '../src/index.mjs';
 
 const STREAM = Buffer.from([
   '{"jsonrpc":"2.0","method":"state","params":{"name":"\u{1F600} smile"}}\n',
