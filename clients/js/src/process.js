@@ -78,10 +78,11 @@ class SidecarProcess {
     const { stdin, stdout, stderr } = this.#child;
     for (const part of [this.#child, stdin, stdout]) {
       if (part.destroyed) continue;
-      if (wanted) part.ref();
-      else part.unref();
+      // Bun's streams of a child have neither.
+      if (wanted) part.ref?.();
+      else part.unref?.();
     }
-    stderr.unref();
+    stderr.unref?.();
   }
 
   /** @param {NodeJS.Signals} signal */
