@@ -29,7 +29,7 @@ function openQueue(dir) {
       url, method: 'PUT', file, retry: { backoff: { baseMs: 200, maxMs: 1000, jitter: 0 } },
     }),
     onSuccess: (response, vars, meta) => made.outcome.resolve({ kind: 'completed', response, meta }),
-    onError: (error, vars, meta) => made.outcome.resolve({ kind: error.errorKind, response: error.response, meta }),
+    onError: ({ errorKind: kind, response }, vars, meta) => made.outcome.resolve({ kind, response, meta }),
   });
   return made;
 }

@@ -3,9 +3,9 @@
 //
 //   node watch-folder.mjs FOLDER URL QUEUE
 //
-// FOLDER is watched. Each file that has not changed for a second goes into the queue in the directory QUEUE, is
-// deleted from FOLDER once it is safe there, and is PUT to URL/NAME. What the server refuses for good lands in
-// FOLDER/refused.log. SIGINT and SIGTERM end it; the next start goes on.
+// FOLDER is watched. Each file that has not changed for a second goes into the queue in the directory QUEUE,
+// is deleted from FOLDER once it is safe there, and is PUT to URL/NAME. What the server refuses for good is
+// noted in FOLDER/refused.log. SIGINT and SIGTERM end it; the next start goes on.
 import { watch } from 'node:fs';
 import { appendFile, readdir, stat, unlink } from 'node:fs/promises';
 import path from 'node:path';

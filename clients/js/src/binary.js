@@ -33,8 +33,8 @@ function findBinary(option, env, resolve = require.resolve) {
 }
 
 /**
- * A program cannot be run inside an Electron archive; Electron unpacks it beside the archive, and the path has
- * to say so.
+ * A program cannot be run inside an Electron archive; Electron unpacks it beside the archive, and the path
+ * has to say so.
  * @param {string} file
  */
 function outsideArchive(file) {

@@ -62,7 +62,8 @@ class UploadClient {
     if (typeof request !== 'function') throw invalid('define.request', 'must be a function');
     for (const name of ['response', 'onSuccess', 'onError']) {
       const part = definition[name];
-      if (part !== undefined && typeof part !== 'function') throw invalid(`define.${name}`, 'must be a function');
+      if (part === undefined || typeof part === 'function') continue;
+      throw invalid(`define.${name}`, 'must be a function');
     }
     if (this.#definitions.has(key)) this.#warn(`the key ${key} is defined again; the new definition counts`);
     this.#definitions.set(key, definition);
@@ -200,13 +201,15 @@ class UploadClient {
   }
 
   async #mutate(key, vars, options = {}) {
-    const { id, params } = enqueueParams(this.#definitions.get(key), vars, options, this.#settings, this.#clock);
+    const definition = this.#definitions.get(key);
+    const { id, params } = enqueueParams(definition, vars, options, this.#settings, this.#clock);
     const wasOpen = this.#open.has(id);
     this.#open.add(id);
     const answer = this.#sidecar.call('enqueue', params);
     this.#delivery.track(id, answer);
-    const watch = this.#clock.later(this.#settings.enqueueTimeoutMs, () => {
-      this.#warn(`enqueue of ${id} has no answer after ${this.#settings.enqueueTimeoutMs} ms and goes on waiting`);
+    const limit = this.#settings.enqueueTimeoutMs;
+    const watch = this.#clock.later(limit, () => {
+      this.#warn(`enqueue of ${id} has no answer after ${limit} ms and goes on waiting`);
     });
     try {
       const { generation, disposition } = await answer;
@@ -230,7 +233,7 @@ class UploadClient {
     }
   }
 
-  /** Node stays alive while somebody waits for an event, or for an outcome that only this process can hear. */
+  /** Node stays alive while somebody waits for an event, or for an outcome that only this process hears. */
   #updateHold() {
     const waits = this.#subscription.isWanted && this.#open.size > 0 && !this.#background;
     this.#sidecar.hold(this.#closing !== null || waits || this.#listeners.isAwaited);

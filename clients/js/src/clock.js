@@ -4,7 +4,7 @@
  * Time as the client sees it, so that tests can hold it still.
  * @typedef {object} Clock
  * @property {() => number} now epoch milliseconds
- * @property {(ms: number, step: () => void) => () => void} later runs `step` after `ms`; returns what calls it off
+ * @property {(ms: number, step: () => void) => () => void} later runs `step` after `ms`; gives its end
  * @property {() => Promise<void>} turn resolves after everything that is ready to run has run
  */
 

@@ -90,7 +90,9 @@ class Delivery {
       return false;
     }
     if (isText(id) && isText(key) && isText(kind)) return true;
-    if (!this.#malformed.has(eventId)) this.#ports.warn(`the outcome ${eventId} is malformed and dropped`, outcome);
+    if (!this.#malformed.has(eventId)) {
+      this.#ports.warn(`the outcome ${eventId} is malformed and dropped`, outcome);
+    }
     remember(this.#malformed, eventId);
     return false;
   }

@@ -41,12 +41,13 @@ const fields = {
   staging: oneOf('copy', 'move', 'reference'),
 };
 // A field of the contract that is not known here would be refused without need.
-const described = object(Object.fromEntries(MEMBERS.Descriptor.map((name) => [name, fields[name] ?? anything])));
+const described = object(Object.fromEntries(
+  MEMBERS.Descriptor.map((name) => [name, fields[name] ?? anything])));
 
 /**
  * Checks what `request` returned, as far as that can be done without the sidecar.
  * @param {unknown} descriptor
- * @throws {import('./errors.js').ClientError} E_INVALID; `path` names the field, such as `request.parts[2].url`
+ * @throws {import('./errors.js').ClientError} E_INVALID; `path` is such as `request.parts[2].url`
  */
 function checkDescriptor(descriptor) {
   const path = 'request';

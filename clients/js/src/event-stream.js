@@ -14,7 +14,7 @@ class EventStream {
   #serial = 0;
   #onChange;
 
-  /** @param {(stream: EventStream) => void} onChange called when the reader begins or stops to wait, or leaves */
+  /** @param {(stream: EventStream) => void} onChange called when a reader begins or ends to wait */
   constructor(onChange) {
     this.#onChange = onChange;
   }

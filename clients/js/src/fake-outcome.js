@@ -5,12 +5,15 @@ const { randomUUID } = require('node:crypto');
 /** The last part of a file that goes in parts, else the request itself: it was the last attempt. */
 function lastRequest({ url, method = 'POST', parts } = {}) {
   const last = parts?.at(-1);
-  return { url: last?.url ?? url ?? 'https://fake.test/', method, ...(last && { partIndex: parts.length - 1 }) };
+  const place = last && { partIndex: parts.length - 1 };
+  return { url: last?.url ?? url ?? 'https://fake.test/', method, ...place };
 }
 
 const contents = {
   completed: ({ response = {} }, isParts) => ({
-    response: { ...(isParts ? {} : { status: 200, headers: {}, body: '' }), bodyTruncated: false, ...response },
+    response: {
+      ...(isParts ? {} : { status: 200, headers: {}, body: '' }), bodyTruncated: false, ...response,
+    },
   }),
   error: ({ error = {} }) => ({
     error: { errorKind: 'http', message: 'made by the fake', ...error },

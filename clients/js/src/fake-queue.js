@@ -114,7 +114,8 @@ class FakeQueue {
       generation: before ? before.generation + (SETTLED.includes(before.state) ? 1 : 0) : 1,
     });
     this.#emit('state', rowOnWire(row));
-    return { id, generation: row.generation, disposition: before ? 'replaced' : 'created', row: rowOnWire(row) };
+    const disposition = before ? 'replaced' : 'created';
+    return { id, generation: row.generation, disposition, row: rowOnWire(row) };
   }
 
   #cancel(id) {

@@ -15,7 +15,8 @@ async function outcomeToHandler(definition, outcome) {
   } else if (!definition.response) {
     await definition.onSuccess?.(response, vars, meta);
   } else if (response.bodyTruncated) {
-    await fail({ errorKind: 'truncated', message: 'the answer is longer than what was kept of it', response });
+    const message = 'the answer is longer than what was kept of it';
+    await fail({ errorKind: 'truncated', message, response });
   } else {
     const { parsed, error } = parse(definition, response, vars);
     if (error) await fail(error);

@@ -15,16 +15,13 @@ declare global {
   }
 }
 
-/** Whatever JSON can hold, as it is read back. */
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
-
 /**
  * Makes a client of the queue in a directory. The sidecar process is started by the first call that needs it, and
  * after its death by the next one, at most four times within three minutes.
  *
  * An idle client does not keep Node alive. A call in flight does, so does a `for await` loop over events, and, once
  * `configure` was called, so does an entry enqueued here whose outcome has not come (not with `background`).
- * @throws {ClientError} `E_INVALID`: an option is unknown or of a wrong kind
+ * @throws {ClientError} `E_INVALID`: an option is unknown or of a wrong kind.
  */
 export declare function createUploadClient(options: ClientOptions): UploadClient;
 
@@ -146,9 +143,10 @@ export interface OutcomeError {
 }
 
 /** Vars are an object, an array or null; anything else does not compile. */
-type VarsLimit = object | null;
+export type VarsLimit = object | null;
 
-interface DefinitionOf<Vars extends VarsLimit> {
+/** What every definition has. */
+export interface DefinitionOf<Vars extends VarsLimit> {
   /** Kept with every entry, 1 to 256 bytes; rename it with care. */
   key: string;
   /** Describes the request. Runs once for each `mutate`. */
@@ -190,6 +188,7 @@ export interface Definition<Vars extends VarsLimit> {
     : (vars: Vars, options?: MutateOptions) => Promise<Mutation>;
 }
 
+/** What `mutate` takes beside vars. */
 export interface MutateOptions {
   /** Names the entry, 1 to 256 bytes. Default: a new UUID. */
   id?: string;
@@ -222,6 +221,9 @@ export interface Configuration {
   /** Hears every warning from now on. */
   onWarning?: (message: string, detail?: unknown) => void;
 }
+
+/** Whatever JSON can hold, as it is read back. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
 /** An entry as it stands. */
 export interface RequestRow extends Omit<Row, 'vars' | 'state'> {

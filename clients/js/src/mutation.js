@@ -16,7 +16,7 @@ const mutateOptions = object({ id: text });
  * @param {import('./settings.js').Settings} settings
  * @param {import('./clock.js').Clock} clock
  * @returns {{id: string, params: import('./json-text.js').JSONText}}
- * @throws {import('./errors.js').ClientError} E_INVALID; and whatever `request` and the headers provider throw
+ * @throws {import('./errors.js').ClientError} E_INVALID; and what `request` and the provider of headers throw
  */
 function enqueueParams(definition, vars = null, options, settings, clock) {
   const varsText = serializeVars(vars, settings.maxVarsBytes);
@@ -27,10 +27,11 @@ function enqueueParams(definition, vars = null, options, settings, clock) {
   const under = settings.headers();
   checkHeaders(under, 'configure.headers()');
   const merged = layHeaders(under, headers);
+  const { lifetimeMs } = settings;
   const request = objectText({
     ...JSON.parse(serialize(rest, 'request').text),
     ...(Object.keys(merged).length === 0 ? {} : { headers: serialize(merged, 'request.headers') }),
-    expiresAt: expiresAt ?? (settings.lifetimeMs === undefined ? undefined : clock.now() + settings.lifetimeMs),
+    expiresAt: expiresAt ?? (lifetimeMs === undefined ? undefined : clock.now() + lifetimeMs),
     data: data === undefined ? undefined : serialize(data, 'request.data'),
   });
   const { id = randomUUID() } = options;

@@ -1,6 +1,7 @@
 import type { Calls, ServerPeer, ServerLimits } from './protocol.js';
 import type { SidecarExited } from './index.js';
 
+/** What `Session.open` takes. */
 export interface SessionOptions {
   /** The queue's directory. */
   dir: string;

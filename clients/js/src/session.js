@@ -8,7 +8,7 @@ const { name, version } = require('../package.json');
 
 const START_MS = 30_000;
 
-/** One sidecar process and the conversation with it, by the methods of the protocol. It ends with the process. */
+/** One sidecar process and the conversation with it, by the methods of the protocol. */
 class Session {
   #process;
   #connection;
@@ -16,12 +16,12 @@ class Session {
   #held = false;
 
   /** Starts `outtray serve --dir DIR` and greets it. See session.d.ts for the options. */
-  static async open({ dir, binary, args = [], cwd, env, startMs = START_MS, onEvent, onExit, onNoise } = {}) {
+  static async open({ dir, args = [], startMs = START_MS, ...options } = {}) {
     if (typeof dir !== 'string' || dir === '') {
       throw new ClientError('E_INVALID', 'dir must be a non-empty string', { path: 'dir' });
     }
     const session = new Session();
-    await session.#start({ args: ['serve', '--dir', dir, ...args], binary, cwd, env, onEvent, onExit, onNoise });
+    await session.#start({ ...options, args: ['serve', '--dir', dir, ...args] });
     await session.#greet(startMs);
     return session;
   }

@@ -4,8 +4,8 @@ const { ClientError } = require('./errors.js');
 const { kindOf } = require('./json-text.js');
 
 /**
- * A shape is a function of a value and the path at which it stands; it throws a ClientError with E_INVALID that
- * names the path.
+ * A shape is a function of a value and the path at which it stands; it throws a ClientError with E_INVALID
+ * that names the path.
  * @typedef {(value: unknown, path: string) => void} Shape
  */
 
@@ -38,7 +38,8 @@ const flag = value('true or false', (given) => typeof given === 'boolean');
 
 function integer(least, most = Number.MAX_SAFE_INTEGER) {
   const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
-  return value(`an integer ${range}`, (given) => Number.isSafeInteger(given) && given >= least && given <= most);
+  const fits = (given) => Number.isSafeInteger(given) && given >= least && given <= most;
+  return value(`an integer ${range}`, fits);
 }
 
 function number(least, most) {

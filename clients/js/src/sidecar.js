@@ -7,12 +7,12 @@ const MOST_STARTS = 5;
 const WITHIN_MS = 180_000;
 
 /**
- * What a client speaks to: methods in, events out. The process is started by the first call, and after a death
- * by the next one. The fake of `outtray/testing` stands in the place of this class.
+ * What a client speaks to: methods in, events out. The process is started by the first call, and after a
+ * death by the next one. The fake of `outtray/testing` stands in the place of this class.
  *
  * @typedef {object} Ports what the client gives to `attach`
- * @property {(call: (method: string, params: any) => Promise<any>) => void} greet says on a new connection what
- *   it has to be told before any other call
+ * @property {(call: (method: string, params: any) => Promise<any>) => void} greet says on a new connection
+ *   what it has to be told before any other call
  * @property {(event: string, params: any) => void} onEvent an event of the sidecar
  * @property {(exit: Error) => void} onExit the connection has ended without being closed
  * @property {(why: string, bytes: number) => void} onNoise a line came that is no frame
@@ -51,8 +51,8 @@ class Sidecar {
   }
 
   /**
-   * Calls a method. One that the sidecar refused because it is ending is sent again to the next sidecar: nothing
-   * was kept of it.
+   * Calls a method. One that the sidecar refused because it is ending is sent again to the next sidecar:
+   * nothing was kept of it.
    */
   async call(method, params) {
     for (;;) {

@@ -4,7 +4,7 @@ const EVENTS = ['state', 'progress', 'attempt', 'settled'];
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** The subscription of a client: made once it is wanted, again on each new connection, and again after a failure. */
+/** A client's subscription: made once it is wanted, on each new connection, and again after a failure. */
 class Subscription {
   #clock;
   #warn;

@@ -97,7 +97,8 @@ class FakeSidecar {
   seedUnacknowledged(outcomes) {
     for (const given of outcomes) {
       const { id = randomUUID(), key = 'seeded', vars = null } = given;
-      const row = this.#queue.find(id) ?? this.#queue.add({ id, key, vars, state: given.kind ?? 'completed' });
+      const { kind: state = 'completed' } = given;
+      const row = this.#queue.find(id) ?? this.#queue.add({ id, key, vars, state });
       const outcome = makeOutcome(row, undefined, given);
       this.#queue.journal.set(outcome.eventId, outcome);
     }

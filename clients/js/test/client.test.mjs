@@ -5,31 +5,34 @@ import { createFakeSidecar } from '../src/testing.mjs';
 import { URL_OF_TEST, deferred, fails, makeClient, quiet } from './rig.mjs';
 
 const request = () => ({ url: URL_OF_TEST });
-const row = (id, more) => ({ id, key: 'k', vars: null, state: 'queued', bytesSent: 0, totalBytes: 0, attempts: 0, ...more });
+const row = (id, more) => ({
+  id, key: 'k', vars: null, state: 'queued', bytesSent: 0, totalBytes: 0, attempts: 0, ...more,
+});
 
 test('B84: a client has the members of the API and no others', () => {
   const client = createUploadClient({ sidecar: createFakeSidecar() });
-  const members = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).filter((name) => name !== 'constructor');
-  assert.deepEqual(members.sort(), [
-    'addListener', 'cancel', 'chunkPlan', 'close', 'configure', 'define', 'events', 'explain', 'getRequests', 'pause',
-    'ping', 'redeliver', 'resume', 'server', 'setNetwork', 'setWifiOnly', 'stats', 'takeDiagnostics', 'updateHeaders']);
+  const members = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).sort();
+  assert.deepEqual(members, [
+    'addListener', 'cancel', 'chunkPlan', 'close', 'configure', 'constructor', 'define', 'events', 'explain',
+    'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'server', 'setNetwork', 'setWifiOnly', 'stats',
+    'takeDiagnostics', 'updateHeaders']);
   assert.deepEqual(Object.keys(client), []);
 });
 
 test('createUploadClient refuses options that are unknown or wrong, by name', () => {
   assert.throws(() => createUploadClient({}), fails('E_INVALID', /options\.dir is missing/));
   assert.throws(() => createUploadClient({ dir: '' }), fails('E_INVALID', /options\.dir/));
-  assert.throws(() => createUploadClient({ dir: '/q', binry: 'x' }), fails('E_INVALID', /did you mean binary/));
+  assert.throws(() => createUploadClient({ dir: '/q', binry: 'x' }), fails('E_INVALID', /mean binary/));
   assert.throws(() => createUploadClient({ dir: '/q', background: 0.5 }), fails('E_INVALID', /background/));
   assert.throws(() => createUploadClient({ dir: '/q', onWarning: 'log' }), fails('E_INVALID', /onWarning/));
 });
 
-test('B85: configure hands on what the sidecar knows and keeps the rest; without retry none is sent', async () => {
+test('B85: configure hands on what the sidecar knows, keeps the rest, and invents no retry', async () => {
   const { client, fake } = makeClient();
   const retry = { backoff: { baseMs: 1, maxMs: 2, jitter: 0 } };
   await client.configure({
-    lifetimeMs: 1000, retry, http2: true, proxy: null, headers: () => ({}), maxVarsBytes: 10, enqueueTimeoutMs: 5,
-    onWarning: () => {},
+    lifetimeMs: 1000, retry, http2: true, proxy: null,
+    headers: () => ({}), maxVarsBytes: 10, enqueueTimeoutMs: 5, onWarning: () => {},
   });
   await client.configure({ lifetimeMs: 2000, retry: undefined });
   await client.configure({ maxVarsBytes: 20 });
@@ -37,7 +40,7 @@ test('B85: configure hands on what the sidecar knows and keeps the rest; without
   assert.deepEqual(sent, [{ lifetimeMs: 1000, retry, http2: true, proxy: null }, { lifetimeMs: 2000 }]);
 });
 
-test('B86: configure refuses at once lifetimes and sizes that are zero or not finite, and unknown options', () => {
+test('B86: configure refuses lifetimes and sizes that are zero or not finite, and unknown options', () => {
   const { client, fake } = makeClient();
   for (const name of ['lifetimeMs', 'maxVarsBytes', 'enqueueTimeoutMs']) {
     for (const wrong of [0, -1, NaN, Infinity, '7']) {
@@ -69,7 +72,7 @@ test('configure that the sidecar refuses is a warning, and a rejection for who w
   assert.equal(warnings.filter((text) => /configure failed/.test(text)).length, 2);
 });
 
-test('B88: pause, resume, cancel, setWifiOnly, setNetwork and updateHeaders pass through, refusals too', async () => {
+test('B88: pause, resume, cancel, setWifiOnly and the like pass through, refusals too', async () => {
   const { client, fake } = makeClient();
   const cases = [
     ['pause', [], {}], ['pause', [{ keys: ['a'] }], { keys: ['a'] }], ['pause', [{ keys: [] }], { keys: [] }],
@@ -90,7 +93,8 @@ test('B88: pause, resume, cancel, setWifiOnly, setNetwork and updateHeaders pass
 
 test('a scope that could pause the whole queue by mistake is refused', async () => {
   const { client, fake } = makeClient();
-  for (const scope of [{ keys: undefined }, { keys: 'a' }, { keys: [''] }, { key: 'a' }, { keys: [7] }, null, 'a']) {
+  const scopes = [{ keys: undefined }, { keys: 'a' }, { keys: [''] }, { key: 'a' }, { keys: [7] }, null, 'a'];
+  for (const scope of scopes) {
     await assert.rejects(client.pause(scope), fails('E_INVALID', /^pause/));
     await assert.rejects(client.resume(scope), fails('E_INVALID', /^resume/));
   }
@@ -120,7 +124,8 @@ test('D41: getRequests walks all pages', async () => {
   fake.call = async (method, params) => {
     asked.push(params);
     const from = Number(params.cursor ?? 0);
-    return { requests: [row(`r${from}`), row(`r${from + 1}`)], ...(from < 4 && { nextCursor: String(from + 2) }) };
+    const requests = [row(`r${from}`), row(`r${from + 1}`)];
+    return { requests, ...(from < 4 && { nextCursor: String(from + 2) }) };
   };
   const rows = await client.getRequests({ key: 'k' });
   assert.deepEqual(rows.map(({ id }) => id), ['r0', 'r1', 'r2', 'r3', 'r4', 'r5']);
@@ -144,7 +149,7 @@ test('B90: listeners for progress and attempt hear their events; another name is
   assert.throws(() => client.addListener('state', 'log'), TypeError);
 });
 
-test('B91: a state listener sees rows of the sidecar and unhandled-key rows until it is removed', async () => {
+test('B91: a state listener sees the sidecar\'s rows and unhandled-key rows until its removal', async () => {
   const { client, fake } = makeClient();
   const heard = [];
   const listener = client.addListener('state', ({ id, reason }) => heard.push([id, reason]));
@@ -180,7 +185,7 @@ test('B92: the same function added twice is two listeners, removed one by one', 
   assert.equal(times, 3);
 });
 
-test('B93: a listener that throws, rejects or never returns disturbs neither the others nor delivery', async () => {
+test('B93: a listener that throws, rejects or never returns disturbs nobody else', async () => {
   const { client, fake, warnings } = makeClient();
   const heard = [];
   client.addListener('state', () => {
@@ -221,11 +226,12 @@ test('B95: from mutate over settling to handler with parsed data, meta and ackno
   assert.deepEqual(await client.getRequests(), []);
 });
 
-test('B97: what settled before configure is replayed with deliveries 1; an error row stays after its ack', async () => {
+test('B97: what settled before configure comes, deliveries 1; an error row stays after its ack', async () => {
   const { client, fake } = makeClient();
   const heard = [];
   const note = client.define({
-    key: 'k', request, onError: ({ errorKind }, vars, { deliveries }) => heard.push([errorKind, deliveries]) });
+    key: 'k', request,
+    onError: ({ errorKind }, vars, { deliveries }) => heard.push([errorKind, deliveries]) });
   await note.mutate(null, { id: 'a' });
   const settled = fake.settle('a', { kind: 'error', error: { errorKind: 'expired' } });
   await quiet();

@@ -24,7 +24,8 @@ function fill(value) {
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, fill(each)]));
   }
-  const wildcard = typeof value === 'string' && /^\?(?:(int|string|any)|has (.+?))(?::[a-z]\w*)?$/s.exec(value);
+  if (typeof value !== 'string') return value;
+  const wildcard = /^\?(?:(int|string|any)|has (.+?))(?::[a-z]\w*)?$/s.exec(value);
   return wildcard ? wildcard[2] ?? samples[wildcard[1]] : value;
 }
 

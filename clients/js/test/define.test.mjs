@@ -38,7 +38,8 @@ test('B4: an empty key and a missing request are refused by name', () => {
   assert.throws(() => client.define({ key: '', request: post }), fails('E_INVALID', /key/));
   assert.throws(() => client.define({ request: post }), fails('E_INVALID', /key/));
   assert.throws(() => client.define({ key: 'k' }), fails('E_INVALID', /request/));
-  assert.throws(() => client.define({ key: 'k', request: post, onSuccess: 7 }), fails('E_INVALID', /onSuccess/));
+  const odd = { key: 'k', request: post, onSuccess: 7 };
+  assert.throws(() => client.define(odd), fails('E_INVALID', /onSuccess/));
 });
 
 test('B5: definitions of one client mean nothing to another', async () => {
@@ -85,7 +86,8 @@ test('B7: vars and data are serialised once, and that text is sent', async () =>
 
 test('B8: nulls survive in vars and data, members and items', async () => {
   const { client, fake } = makeClient();
-  const note = client.define({ key: 'k', request: () => ({ url: URL_OF_TEST, data: { tag: null, list: [null] } }) });
+  const data = { tag: null, list: [null] };
+  const note = client.define({ key: 'k', request: () => ({ url: URL_OF_TEST, data }) });
   await note.mutate({ status: null, list: [1, null] });
   assert.deepEqual(onlyEntry(fake).vars, { status: null, list: [1, null] });
   assert.deepEqual(onlyEntry(fake).request.data, { tag: null, list: [null] });
@@ -118,7 +120,8 @@ test('B11: mutate resolves with the id the client chose, whatever the answer say
   const call = fake.call.bind(fake);
   fake.call = async (...given) => ({ ...await call(...given), id: 'another' });
   const note = client.define({ key: 'k', request: post });
-  assert.deepEqual(await note.mutate(null, { id: 'mine' }), { id: 'mine', generation: 1, disposition: 'created' });
+  const mutation = await note.mutate(null, { id: 'mine' });
+  assert.deepEqual(mutation, { id: 'mine', generation: 1, disposition: 'created' });
 });
 
 test('B12: ids that are made are version 4 UUIDs, and a hundred of them differ', async () => {
@@ -218,7 +221,7 @@ test('B21: vars that serialise to a plain value or to nothing are refused', asyn
   }
 });
 
-test('B22, B23: a class instance goes with its fields; undefined members fall away; a list may be vars', async () => {
+test('B22, B23: an instance goes with its fields, undefined ones fall away; a list may be vars', async () => {
   class Note {
     title = 'hi';
     gone = undefined;
@@ -235,9 +238,11 @@ test('B22, B23: a class instance goes with its fields; undefined members fall aw
 
 test('A-RPC-10: a lone surrogate is refused here with its place; whole characters pass', async () => {
   const { client, fake } = makeClient();
-  const note = client.define({ key: 'k', request: ({ data, headers }) => ({ url: URL_OF_TEST, data, headers }) });
+  const note = client.define({
+    key: 'k', request: ({ data, headers }) => ({ url: URL_OF_TEST, data, headers }) });
   const refused = [
-    [{ data: { list: ['ok', '\ud800'] } }, 'vars.data.list[1]'], [{ headers: { A: 'x\udc00' } }, 'vars.headers.A']];
+    [{ data: { list: ['ok', '\ud800'] } }, 'vars.data.list[1]'],
+    [{ headers: { A: 'x\udc00' } }, 'vars.headers.A']];
   for (const [vars, path] of refused) {
     await assert.rejects(note.mutate(vars), (error) => fails('E_INVALID')(error) && error.path === path);
   }
@@ -247,7 +252,7 @@ test('A-RPC-10: a lone surrogate is refused here with its place; whole character
   assert.equal(onlyEntry(fake).request.data, '\\ud800 😀');
 });
 
-test('B24, B25: a slow enqueue is warned about once, at the limit, and goes on; one in time never', async () => {
+test('B24, B25: a slow enqueue is warned about once, at the limit; one in time never', async () => {
   const { client, fake, clock, warnings } = makeClient();
   const note = client.define({ key: 'k', request: post });
   const release = fake.holdNext('enqueue');
@@ -267,7 +272,7 @@ test('B24, B25: a slow enqueue is warned about once, at the limit, and goes on; 
   assert.equal(warnings.length, 1);
 });
 
-test('B27: configured headers lie under those of the descriptor; the provider is asked once a mutate', async () => {
+test('B27: configured headers lie under the descriptor\'s; the provider is asked once a mutate', async () => {
   const { client, fake } = makeClient();
   let asked = 0;
   await client.configure({ headers: () => ({ Authorization: `Bearer ${++asked}`, 'X-App': 'a' }) });
@@ -286,7 +291,7 @@ test('B28: names match without regard to case, and the descriptor\'s spelling st
   assert.deepEqual(onlyEntry(fake).request.headers, { 'content-type': 'a/b', Authorization: 'new' });
 });
 
-test('B29: configured headers alone when the descriptor has none; no headers when nobody has any', async () => {
+test('B29: configured headers alone when the descriptor has none; none when nobody has any', async () => {
   const { client, fake } = makeClient();
   const note = client.define({ key: 'k', request: post });
   await note.mutate();
@@ -296,7 +301,7 @@ test('B29: configured headers alone when the descriptor has none; no headers whe
   assert.deepEqual(fake.entries[1].request.headers, { A: '1' });
 });
 
-test('B30: expiresAt is now plus the lifetime set here, as given when given, else the sidecar\'s own', async () => {
+test('B30: expiresAt is now plus the lifetime set here, or as given, else the sidecar\'s own', async () => {
   const { client, fake, clock } = makeClient();
   const note = client.define({ key: 'k', request: (vars) => ({ url: URL_OF_TEST, ...vars }) });
   await note.mutate({});

@@ -28,7 +28,7 @@ test('B51: until configure nothing is read and nobody is subscribed', async () =
   assert.deepEqual(heard, []);
 });
 
-test('B52, A-DELIV-04: configure brings what waits, oldest first, deliveries 1, and each is acknowledged', async () => {
+test('B52, A-DELIV-04: configure brings what waits, oldest first, deliveries 1; each is acked', async () => {
   const { fake, heard } = await start({ seed: [outcome('a'), outcome('b')] });
   assert.deepEqual(heard.map(([, , , meta]) => [meta.id, meta.deliveries]), [['a', 1], ['b', 1]]);
   assert.deepEqual(fake.ackedEventIds, ['event-a', 'event-b']);
@@ -44,7 +44,7 @@ test('B53: configuring again changes settings, subscribes no second time and rep
   assert.equal(heard.length, 1);
 });
 
-test('B54, B55: what settles during the replay comes behind it; later outcomes come as they are', async () => {
+test('B54, B55: what settles during the replay comes behind it; later ones as they come', async () => {
   const gate = deferred();
   const order = [];
   const { fake } = await start({
@@ -59,7 +59,7 @@ test('B54, B55: what settles during the replay comes behind it; later outcomes c
   await live;
 });
 
-test('B56: when the subscription fails a warning is given, it is tried again, and outcomes come', async () => {
+test('B56: when the subscription fails, a warning; it is tried again, and outcomes come', async () => {
   const fake = createFakeSidecar();
   fake.failNext('subscribe');
   fake.failNext('subscribe');
@@ -76,10 +76,11 @@ test('B56: when the subscription fails a warning is given, it is tried again, an
   assert.equal(heard.length, 1);
 });
 
-test('B57: an outcome that comes twice while it is in hand, or after it was acknowledged, is handled once', async () => {
+test('B57: an outcome that comes again, in hand or acknowledged, is handled once', async () => {
   const gate = deferred();
   let times = 0;
-  const { fake } = await start({ definition: { onSuccess: () => ++times && gate.promise }, seed: [outcome('a')] });
+  const definition = { onSuccess: () => ++times && gate.promise };
+  const { fake } = await start({ definition, seed: [outcome('a')] });
   const again = fake.unacknowledged[0];
   fake.emit.settled(again);
   gate.resolve();
@@ -99,7 +100,7 @@ test('B58: an event without eventId is dropped with a warning', async () => {
   assert.deepEqual([heard, fake.ackedEventIds, fake.releasedEventIds], [[], [], []]);
 });
 
-test('B13, B59, B96: an outcome waits for the mutate of its own id; its handler runs after the caller', async () => {
+test('B13, B59, B96: an outcome waits for the mutate of its id, its handler for the caller', async () => {
   const order = [];
   const { fake, note } = await start({ definition: { onSuccess: () => order.push('handler') } });
   const release = fake.holdNext('enqueue');
@@ -115,7 +116,7 @@ test('B13, B59, B96: an outcome waits for the mutate of its own id; its handler 
   assert.deepEqual(order, ['caller', 'handler', 'acknowledged']);
 });
 
-test('A-DELIV-05, B60: five hundred answers quicker than mutate: each handler after its own mutate', async () => {
+test('A-DELIV-05, B60: five hundred answers quicker than mutate: each handler behind it', async () => {
   const known = new Set();
   const early = [];
   const { fake, note } = await start({
@@ -185,13 +186,13 @@ test('B63: handlers of one id run one after the other in order; other ids do not
 
 function fullOutcome(more) {
   return {
-    eventId: 'e', id: 'a', key: 'k', vars: null, at: 17, generation: 1, attempts: 1, deliveries: 1, state: 'completed',
-    bytesSent: 0, totalBytes: 0, url: URL_OF_TEST, method: 'POST', kind: 'completed',
+    eventId: 'e', id: 'a', key: 'k', vars: null, at: 17, generation: 1, attempts: 1, deliveries: 1,
+    state: 'completed', bytesSent: 0, totalBytes: 0, url: URL_OF_TEST, method: 'POST', kind: 'completed',
     response: { status: 200, headers: {}, body: '', bodyTruncated: false }, ...more,
   };
 }
 
-test('B64, D40: after a handler failed the next of that id runs; the failed one is released, not acked', async () => {
+test('B64, D40: after a handler failed the next of that id runs; the failed one is released', async () => {
   const { fake, warnings } = await start({
     definition: { onSuccess: (response, { fail }) => fail && Promise.reject(new Error('no')) },
   });
@@ -216,7 +217,7 @@ test('B65: a malformed event causes one warning for its eventId and nothing else
   assert.deepEqual([heard, rows, fake.ackedEventIds, fake.releasedEventIds], [[], [], [], []]);
 });
 
-test('B66: a cancelled outcome is acknowledged without a handler, whatever its key, and makes no row', async () => {
+test('B66: a cancelled outcome is acked without a handler, whatever its key, and makes no row', async () => {
   const { client, fake, heard, warnings } = await start();
   const rows = [];
   client.addListener('state', (row) => rows.push(row));
@@ -229,19 +230,19 @@ test('B66: a cancelled outcome is acknowledged without a handler, whatever its k
   assert.deepEqual([heard, rows, warnings], [[], [], []]);
 });
 
-test('B67, B68, A-DELIV-03: an unknown key is shown, warned about and released; defined later, it runs', async () => {
+test('B67, B68, A-DELIV-03: unknown key: a row, a warning, a release; defined later, it runs', async () => {
   const { client, fake, heard, warnings } = await start();
   const rows = [];
   client.addListener('state', (row) => rows.push(row));
   fake.seedUnacknowledged([{
-    eventId: 'lost', id: 'x', key: 'old.key', vars: { n: 1 }, kind: 'error', state: 'error', attempts: 3, at: 17,
+    eventId: 'lost', id: 'x', key: 'old.key', vars: { n: 1 }, kind: 'error', attempts: 3, at: 17,
     bytesSent: undefined, totalBytes: undefined,
   }]);
   await client.redeliver();
   await quiet();
   assert.deepEqual(rows, [{
-    id: 'x', key: 'old.key', vars: { n: 1 }, state: 'error', bytesSent: 0, totalBytes: 0, attempts: 3, updatedAt: 17,
-    reason: 'unhandled-key',
+    id: 'x', key: 'old.key', vars: { n: 1 }, state: 'error', bytesSent: 0, totalBytes: 0, attempts: 3,
+    updatedAt: 17, reason: 'unhandled-key',
   }]);
   assert.match(warnings[0], /old\.key/);
   assert.deepEqual([fake.ackedEventIds, fake.releasedEventIds], [[], ['lost']]);
@@ -252,7 +253,7 @@ test('B67, B68, A-DELIV-03: an unknown key is shown, warned about and released; 
   assert.deepEqual(fake.ackedEventIds, ['lost']);
 });
 
-test('D40: an outcome of an unknown kind is released with a warning; unknown states and errorKinds pass', async () => {
+test('D40: an unknown kind is released with a warning; unknown states and errorKinds pass', async () => {
   const { fake, heard, warnings } = await start();
   fake.emit.settled(fullOutcome({ eventId: 'odd', kind: 'postponed' }));
   const error = { errorKind: 'quota', message: 'm' };
@@ -263,7 +264,7 @@ test('D40: an outcome of an unknown kind is released with a warning; unknown sta
   assert.equal(heard[0][1].errorKind, 'quota');
 });
 
-test('B81: an acknowledgement that fails is a warning; brought again, it is acknowledged without the handler', async () => {
+test('B81: an ack that fails is a warning; brought again, the outcome is acked, not handled', async () => {
   const { client, fake, heard, warnings } = await start();
   fake.failNext('ackEvents');
   fake.seedUnacknowledged([outcome('a')]);
@@ -276,7 +277,7 @@ test('B81: an acknowledgement that fails is a warning; brought again, it is ackn
   assert.deepEqual([heard.length, fake.ackedEventIds], [1, ['event-a']]);
 });
 
-test('B82: a handler over 30 s is warned about once and acknowledged when it ends; a quick one is not', async () => {
+test('B82: a handler over 30 s is warned about once, acked when it ends; a quick one never', async () => {
   const gate = deferred();
   const { fake, clock, warnings } = await start({ definition: { onSuccess: () => gate.promise } });
   fake.emit.settled(fullOutcome({ eventId: 'slow' }));
@@ -295,13 +296,13 @@ test('B82: a handler over 30 s is warned about once and acknowledged when it end
   assert.equal(warnings.length, 1);
 });
 
-test('A-DELIV-02: a handler that always throws gets its outcome once a launch, and holds up nobody', async () => {
+test('A-DELIV-02: a handler that always throws gets it once a launch, and holds up nobody', async () => {
   const fake = createFakeSidecar();
   const seen = [];
   for (let launch = 0; launch < 3; launch++) {
     const { heard } = await start({
-      fake, clock: new ManualClock(), seed: launch === 0 ? [outcome('bad', { key: 'throws' }), outcome('good')] : [],
-      configured: false,
+      fake, clock: new ManualClock(), configured: false,
+      seed: launch === 0 ? [outcome('bad', { key: 'throws' }), outcome('good')] : [],
     }).then(async (made) => {
       made.client.define({
         key: 'throws', request, onSuccess: (response, vars, { deliveries }) => {

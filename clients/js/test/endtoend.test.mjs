@@ -93,7 +93,7 @@ test('D41: getRequests reads all pages, each row once, in order of creation', ne
     assert.deepEqual(new Set(rows.map(({ id }) => id)), new Set(ids));
   }));
 
-test('a sidecar that is killed: what was accepted is there, and the same id makes no second entry', needsBinary,
+test('a sidecar that is killed: what was accepted is there; the same id makes no second entry', needsBinary,
   () => withClient(async ({ client, note, warnings, outcomes }) => {
     await client.configure();
     await client.pause();
@@ -124,7 +124,7 @@ test('B97, A-DELIV-04: what settled while no handler was there comes at configur
     await next.close();
   }));
 
-test('D40, D8: a failed handler runs again after redeliver, and after a mutate of the same id', needsBinary, () => {
+test('D40, D8: a failed handler runs again after redeliver and after a mutate', needsBinary, () => {
   const seen = [];
   let works = false;
   return withClient(async ({ client, note, warnings }) => {
@@ -177,14 +177,15 @@ test('B251: an entry that parked on 401 goes on with fresh headers', needsBinary
     assert.equal(receiver.requests.length, 2);
   }));
 
-test('B77: a final answer goes to onError with its response; the row stays until it is cancelled', needsBinary,
+test('B77: a final answer goes to onError with its response; the row stays until cancel', needsBinary,
   () => withClient(async ({ client, note, outcomes }) => {
     receiver.answer = () => ({ status: 400, body: '{"why":"no"}' });
     await client.configure();
     await note.mutate(null, { id: 'a' });
     await handled(outcomes, 1);
     const [error] = outcomes[0];
-    assert.deepEqual([error.errorKind, error.response.status, error.response.body], ['http', 400, '{"why":"no"}']);
+    const { status, body } = error.response;
+    assert.deepEqual([error.errorKind, status, body], ['http', 400, '{"why":"no"}']);
     assert.deepEqual((await client.getRequests()).map(({ state }) => state), ['error']);
     await client.cancel('a');
     assert.deepEqual(await client.getRequests(), []);
@@ -218,7 +219,7 @@ test('parts go out by their ranges where the sidecar serves them, else they are 
     assert.equal(sha(Buffer.concat(sent)), sha(bytes));
   }));
 
-test('examples/watch-folder.mjs uploads what appears in a folder, and ends on SIGTERM', needsBinary, async () => {
+test('examples/watch-folder.mjs uploads what appears in a folder, until SIGTERM', needsBinary, async () => {
   const app = path.join(folder, 'app');
   const watched = path.join(app, 'inbox');
   await mkdir(path.join(app, 'node_modules'), { recursive: true });
@@ -248,6 +249,7 @@ test('examples/watch-folder.mjs uploads what appears in a folder, and ends on SI
     assert.deepEqual([status, output.match(/Error|undefined/)], [0, null], output);
   }
   const bodies = receiver.requests.map(({ url, body }) => [decodeURI(url), body.toString()]).sort();
-  assert.deepEqual(bodies, [['/in/bad', 'refused'], ['/in/früh.txt', 'there before'], ['/in/late', 'appeared']]);
+  assert.deepEqual(bodies, [
+    ['/in/bad', 'refused'], ['/in/früh.txt', 'there before'], ['/in/late', 'appeared']]);
   assert.deepEqual(await readdir(watched), ['refused.log']);
 });

@@ -21,8 +21,10 @@ test('B109: enqueue keeps vars and data parsed, makes a row and a state event; r
   await note.mutate({ request: { data: { n: [null] } } }, { id: 'a' });
   await note.mutate(null, { id: 'b' });
   assert.deepEqual(fake.entries, [
-    { id: 'a', key: 'k', vars: { request: { data: { n: [null] } } }, request: { url: URL_OF_TEST, data: { n: [null] } } },
-    { id: 'b', key: 'k', vars: null, request: { url: URL_OF_TEST } }]);
+    {
+      id: 'a', key: 'k', vars: { request: { data: { n: [null] } } },
+      request: { url: URL_OF_TEST, data: { n: [null] } },
+    }, { id: 'b', key: 'k', vars: null, request: { url: URL_OF_TEST } }]);
   await quiet();
   assert.deepEqual(states, ['a queued', 'b queued']);
   const [row] = await client.getRequests();
@@ -32,7 +34,7 @@ test('B109: enqueue keeps vars and data parsed, makes a row and a state event; r
   assert.equal(fake.rows[0].state, 'queued');
 });
 
-test('B110: pause knows queue and keys apart; entries start paused; an empty list does nothing; reset clears', async () => {
+test('B110: pause knows queue and keys apart, entries start paused, [] is nothing, reset clears', async () => {
   const { client, fake, note, other } = await start();
   const state = async (id) => (await client.getRequests({ id }))[0].state;
   await client.pause({ keys: [] });
@@ -54,7 +56,7 @@ test('B110: pause knows queue and keys apart; entries start paused; an empty lis
   assert.deepEqual(fake.rows.map(({ id, state: now }) => [id, now]), [['d', 'queued']]);
 });
 
-test('B111: cancel settles a live entry, drops a settled one with its journal, and bears an unknown id', async () => {
+test('B111: cancel settles a live entry, drops a settled one and its journal, bears unknown ids', async () => {
   const { client, fake, note, states } = await start();
   await note.mutate(null, { id: 'a' });
   await client.cancel('a');
@@ -79,11 +81,12 @@ test('B112: events reach listeners until they are removed; removing twice is har
   assert.equal(times, 1);
 });
 
-test('B113: outcomes are built from the entry, with overrides and unique ids; an unknown id is refused', async () => {
+test('B113: outcomes are built from the entry, with overrides and unique ids; no unknown id', async () => {
   const { fake, note } = await start();
   await note.mutate({ request: { method: 'PUT', data: 'xyz' } }, { id: 'a' });
   const built = fake.buildSettled('a', { attempts: 3, response: { status: 201 } });
-  assert.deepEqual([built.id, built.key, built.url, built.method, built.kind], ['a', 'k', URL_OF_TEST, 'PUT', 'completed']);
+  const { id, key, url, method, kind } = built;
+  assert.deepEqual([id, key, url, method, kind], ['a', 'k', URL_OF_TEST, 'PUT', 'completed']);
   assert.deepEqual([built.attempts, built.bytesSent, built.totalBytes, built.state], [3, 5, 5, 'completed']);
   assert.deepEqual(built.response, { status: 201, headers: {}, body: '', bodyTruncated: false });
   assert.equal(fake.buildSettled('a', { kind: 'error' }).error.errorKind, 'http');
@@ -96,7 +99,8 @@ test('B113: outcomes are built from the entry, with overrides and unique ids; an
   const parts = [0, 1].map((start) => ({ url: `${URL_OF_TEST}/${start}`, range: { start, end: start + 1 } }));
   await note.mutate({ request: { url: undefined, file: '/f', parts } }, { id: 'p' });
   const chunked = fake.buildSettled('p');
-  assert.deepEqual([chunked.url, chunked.partIndex, chunked.response], [`${URL_OF_TEST}/1`, 1, { bodyTruncated: false }]);
+  assert.deepEqual([chunked.url, chunked.partIndex], [`${URL_OF_TEST}/1`, 1]);
+  assert.deepEqual(chunked.response, { bodyTruncated: false });
 });
 
 test('B114: settle journals, delivers, moves the row, and resolves with the acknowledgement', async () => {
@@ -110,7 +114,7 @@ test('B114: settle journals, delivers, moves the row, and resolves with the ackn
   assert.deepEqual(states, ['a queued', 'a completed', 'b queued', 'b error']);
 });
 
-test('B114: settle rejects with a reason in time: nobody subscribed, no acknowledgement, a release', async () => {
+test('B114: settle rejects with a reason in time: nobody subscribed, no ack, a release', async () => {
   const fake = createFakeSidecar({ ackTimeoutMs: 30 });
   const { client } = makeClient({ fake });
   fake.seedRows([{ id: 'a', key: 'never' }, { id: 'b', key: 'nobody' }]);
@@ -133,7 +137,7 @@ test('B114: failNext refuses one call of the method; getRequests too', async () 
   assert.deepEqual([await client.getRequests(), fake.entries], [[], []]);
 });
 
-test('B114: holdNext keeps a call and those behind it; on release they run in order, failures first come', async () => {
+test('B114: holdNext keeps a call and those behind it; then they run in order', async () => {
   const { fake, note } = await start();
   const release = fake.holdNext('enqueue');
   const order = [];
@@ -158,7 +162,7 @@ test('B114: reset keeps the subscription and lets go of what settle waits for', 
   assert.deepEqual([fake.rows, fake.unacknowledged, fake.calls], [[], [], []]);
 });
 
-test('a crash fails what is held; the next call finds a new sidecar that hears of network and subscription', async () => {
+test('a crash fails what is held; the next sidecar hears of network and subscription', async () => {
   const { client, fake, note, warnings } = await start();
   const gate = deferred();
   client.define({ key: 'slow', request, onSuccess: () => gate.promise });
@@ -178,7 +182,8 @@ test('a crash fails what is held; the next call finds a new sidecar that hears o
   assert.equal(fake.isSubscribed, false);
   const before = fake.calls.length;
   await note.mutate(null, { id: 'a' });
-  assert.deepEqual(fake.calls.slice(before).map(({ method }) => method), ['setNetwork', 'subscribe', 'enqueue']);
+  const said = fake.calls.slice(before).map(({ method }) => method);
+  assert.deepEqual(said, ['setNetwork', 'subscribe', 'enqueue']);
   await quiet();
   gate.resolve();
   await quiet();

@@ -16,16 +16,19 @@ async function settle(outcome, definition = {}, vars = { n: 1 }) {
   await quiet();
   return { fake, heard, warnings, refused, acked: fake.ackedEventIds.length };
 }
-const answer = (body, more) => ({ response: { status: 201, headers: { a: 'b' }, body, bodyTruncated: false, ...more } });
+const answer = (body, more) => ({
+  response: { status: 201, headers: { a: 'b' }, body, bodyTruncated: false, ...more },
+});
 
 test('B69, B83: without a parser onSuccess gets the raw response, vars and meta', async () => {
   const { heard, acked } = await settle({ ...answer('not json'), requestId: 'r', at: 17, attempts: 2 });
-  assert.deepEqual(heard, [['ok', { status: 201, headers: { a: 'b' }, body: 'not json', bodyTruncated: false },
-    { n: 1 }, { id: 'note', key: 'k', at: 17, attempts: 2, requestId: 'r', deliveries: 1 }]]);
+  assert.deepEqual(heard, [[
+    'ok', { status: 201, headers: { a: 'b' }, body: 'not json', bodyTruncated: false }, { n: 1 },
+    { id: 'note', key: 'k', at: 17, attempts: 2, requestId: 'r', deliveries: 1 }]]);
   assert.equal(acked, 1);
 });
 
-test('B70: a parser gets the decoded JSON and vars; its result goes to onSuccess; then comes the ack', async () => {
+test('B70: a parser gets the decoded JSON and vars; its result goes to onSuccess; then the ack', async () => {
   const parsed = [];
   const response = (...given) => parsed.push(given) && 'parsed';
   const { heard, acked } = await settle(answer('{"id":7}'), { response });
@@ -41,7 +44,7 @@ test('B71: for a body that is empty or absent the parser gets undefined', async 
   }
 });
 
-test('B72: truncated and a parser: onError with truncated and the response; the parser rests; acked', async () => {
+test('B72: truncated and a parser: onError with truncated and response, no parser; acked', async () => {
   let parsed = 0;
   const { heard, acked } = await settle(answer('{"a', { bodyTruncated: true }), { response: () => ++parsed });
   const [[which, error, vars]] = heard;
@@ -78,11 +81,12 @@ test('B75, D31: a body that is not JSON, or no text at all, and a parser: onErro
 test('B76: without onSuccess, or onError, the outcome is acknowledged all the same', async () => {
   const none = { onSuccess: undefined, onError: undefined };
   assert.equal((await settle(answer('{}'), none)).acked, 1);
-  assert.equal((await settle(answer('{}'), { ...none, response: () => Promise.reject(new Error('x')) })).acked, 1);
+  const response = () => Promise.reject(new Error('x'));
+  assert.equal((await settle(answer('{}'), { ...none, response })).acked, 1);
   assert.equal((await settle({ kind: 'error' }, none)).acked, 1);
 });
 
-test('B77, D43: an error goes to onError with error, vars and meta, its part beside it, and is acked', async () => {
+test('B77, D43: an error goes to onError with error, its part, vars and meta, and is acked', async () => {
   const response = { status: 400, headers: {}, body: 'no', bodyTruncated: false };
   const error = { errorKind: 'http', message: 'status 400', response };
   const { heard, acked } = await settle({ kind: 'error', error, partIndex: 2 });

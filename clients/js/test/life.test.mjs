@@ -28,7 +28,8 @@ function start({ clock = systemClock, ...options } = {}) {
   const sidecar = new Sidecar({ dir: folder, binary: ODD, ...options }, clock);
   const client = new UploadClient({ sidecar, clock, onWarning: (message) => warnings.push(message) });
   const define = (key) => client.define({ key, request: () => ({ url: 'https://api.test/' }) });
-  return { client, warnings, note: define('k'), die: define('die'), never: define('never'), ending: define('ending') };
+  const [note, die, never, ending] = ['k', 'die', 'never', 'ending'].map(define);
+  return { client, warnings, note, die, never, ending };
 }
 const death = { status: 3, stderr: 'first\nno space left\n' };
 
@@ -121,7 +122,7 @@ async function argumentsOf(client) {
   return words.slice(words.indexOf(ODD) + 1);
 }
 
-/** Runs a script that has a `client`; gives its exit status, null when it had to be killed, and its output. */
+/** Runs a script that has a `client`; gives its output and exit status, null when it had to be killed. */
 function runScript(body, ms = 20_000) {
   const text = `import { createUploadClient } from ${JSON.stringify(INDEX)};
     const options = { dir: ${JSON.stringify(folder)}, binary: ${JSON.stringify(ODD)} };
@@ -143,20 +144,22 @@ function runScript(body, ms = 20_000) {
 }
 
 test('an idle client does not keep Node alive, configured or not', async () => {
-  assert.deepEqual(await runScript("await note.mutate(); console.log('done');"), { status: 0, output: 'done\n' });
+  const plain = await runScript("await note.mutate(); console.log('done');");
+  assert.deepEqual(plain, { status: 0, output: 'done\n' });
   const configured = await runScript("await client.configure(); console.log('done');");
   assert.deepEqual(configured, { status: 0, output: 'done\n' });
 });
 
-test('what was enqueued here keeps Node alive until its outcome came; with background it does not', async () => {
+test('what was enqueued here keeps Node alive until its outcome; not with background', async () => {
   const body = "client.configure(); await note.mutate(null, { id: 'a' }); console.log('held');";
   assert.equal((await runScript(body, 500)).status, null);
   const outcome = "{ method: 'settled', params: { eventId: 'e', id: 'a', key: 'k', kind: 'cancelled' } }";
   const settled = `client.configure(); await note.mutate(null, { id: 'a' });
-    await client.define({ key: 'emit', request: () => ({ url: 'https://api.test/' }) }).mutate(${outcome}, { id: 'a' });`;
+    const emit = client.define({ key: 'emit', request: () => ({ url: 'https://api.test/' }) });
+    await emit.mutate(${outcome}, { id: 'a' });`;
   assert.deepEqual(await runScript(settled), { status: 0, output: '' });
   const background = `const bg = createUploadClient({ ...options, background: true }); bg.configure();
-    await bg.define({ key: 'k', request: () => ({ url: 'https://api.test/' }) }).mutate(); console.log('done');`;
+    await bg.define({ key: 'k', request: () => ({ url: 'https://api.test/' }) }).mutate();`;
   assert.equal((await runScript(background)).status, 0);
 });
 

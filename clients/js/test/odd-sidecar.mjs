@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A sidecar for the client's tests: answers calls by name, misbehaves when told to. Not a queue. What it is told
-// comes as a method, or as the key of an enqueue whose vars are then the params.
+// A sidecar for the client's tests: answers calls by name, misbehaves when told to. Not a queue. What it is
+// told comes as a method, or as the key of an enqueue whose vars are then the params.
 import { createInterface } from 'node:readline';
 
 const limits = { maxLine: 64 * 1024 * 1024, maxVars: 8 * 1024 * 1024, maxInFlight: 4096, maxWindow: 1024 };

@@ -48,8 +48,8 @@ test('the versions of both packages are one', () => {
 
 test('the packages hold what they should, the executable with its mode', needsBinary, () => {
   const [client, platform] = packed.map((file) => new Map(listing(file).map(([mode, name]) => [name, mode])));
-  for (const name of ['package.json', 'README.md', 'API.md', 'CHANGELOG.md', 'LICENSE', 'src/index.js', 'src/index.mjs',
-    'src/index.d.ts', 'src/index.d.mts', 'src/testing.mjs', 'src/protocol.d.ts']) {
+  for (const name of ['package.json', 'README.md', 'API.md', 'CHANGELOG.md', 'LICENSE', 'src/index.js',
+    'src/index.mjs', 'src/index.d.ts', 'src/index.d.mts', 'src/testing.mjs', 'src/protocol.d.ts']) {
     assert.ok(client.has(name), name);
   }
   const outside = [...client.keys()].filter((name) => !/^(src|bin)\/|^[^/]+$/.test(name));
@@ -70,12 +70,13 @@ const PROGRAM = `
   upload.mutate();
 `;
 
-test('installed from the tarballs, without a network, it uploads a file, by import and by require', needsBinary,
+test('installed from the tarballs, offline, it uploads a file, by import and by require', needsBinary,
   async () => {
     const app = path.join(folder, 'app');
     run('mkdir', [app]);
     writeFileSync(path.join(app, 'package.json'), '{ "private": true }');
-    run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...packed], { cwd: app, env: bareEnvironment() });
+    const env = bareEnvironment();
+    run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...packed], { cwd: app, env });
     const file = path.join(folder, 'file.txt');
     writeFileSync(file, 'the file');
     writeFileSync(path.join(app, 'a.mjs'), `import { createUploadClient } from 'outtray';${PROGRAM}`);
@@ -85,16 +86,17 @@ test('installed from the tarballs, without a network, it uploads a file, by impo
       const output = await runAsync(process.execPath, [script, file, receiver.url('/f')], app);
       receiver.stop();
       assert.deepEqual(output, { status: 0, stdout: 'uploaded 201 1\n', stderr: '' });
-      assert.deepEqual(receiver.requests.map(({ method, body }) => [method, body.toString()]), [['PUT', 'the file']]);
+      const seen = receiver.requests.map(({ method, body }) => [method, body.toString()]);
+      assert.deepEqual(seen, [['PUT', 'the file']]);
     }
-    const npx = run(path.join(app, 'node_modules', '.bin', 'outtray'), ['--version'], { env: bareEnvironment() });
-    assert.match(npx, /^outtray \d/);
-    const wrong = spawnSync(path.join(app, 'node_modules', '.bin', 'outtray'), ['nonsense'], { env: bareEnvironment() });
-    assert.equal(wrong.status, 64);
+    const outtray = path.join(app, 'node_modules', '.bin', 'outtray');
+    assert.match(run(outtray, ['--version'], { env }), /^outtray \d/);
+    assert.equal(spawnSync(outtray, ['nonsense'], { env }).status, 64);
   });
 
 test('both ways to load it give the same classes', () => {
-  const text = `import { ClientError, createUploadClient } from ${JSON.stringify(new URL('../src/index.mjs', import.meta.url))};
+  const index = new URL('../src/index.mjs', import.meta.url);
+  const text = `import { ClientError, createUploadClient } from ${JSON.stringify(index)};
     import { createRequire } from 'node:module';
     const cjs = createRequire(import.meta.url)(${JSON.stringify(path.join(ROOT, 'clients/js/src/index.js'))});
     console.log(cjs.ClientError === ClientError, cjs.createUploadClient === createUploadClient);`;

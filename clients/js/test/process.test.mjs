@@ -151,7 +151,8 @@ test('the binary is found on PATH, after OUTTRAY_BINARY', async () => {
 test('a file of the platform\'s package comes before PATH and behind the environment', () => {
   const resolve = (name) => `/app/node_modules/${name}`;
   const bundled = `/app/node_modules/${platformPackage()}/bin/outtray`;
-  assert.deepEqual(findBinary(undefined, { PATH: folder }, resolve), { file: bundled, source: platformPackage() });
+  const found = findBinary(undefined, { PATH: folder }, resolve);
+  assert.deepEqual(found, { file: bundled, source: platformPackage() });
   assert.equal(findBinary(undefined, { OUTTRAY_BINARY: '/a/outtray' }, resolve).file, '/a/outtray');
   assert.equal(findBinary('/b/outtray', { OUTTRAY_BINARY: '/a/outtray' }, resolve).file, '/b/outtray');
   assert.equal(findBinary(undefined, { OUTTRAY_BINARY: '' }, resolve).file, bundled);
@@ -159,7 +160,7 @@ test('a file of the platform\'s package comes before PATH and behind the environ
     throw new Error('not found');
   };
   assert.throws(() => findBinary(undefined, { PATH: '/none' }, none),
-    rejectsWith(SpawnError, 'E_BINARY_MISSING', /@outtray\/linux-x64.*lock file.*bundler.*OUTTRAY_BINARY.*PATH/));
+    rejectsWith(SpawnError, 'E_BINARY_MISSING', /@outtray\/linux-x64.*lock file.*OUTTRAY_BINARY.*PATH/));
 });
 
 test('a binary inside an Electron archive is taken from where Electron unpacks it', () => {

@@ -34,7 +34,9 @@ export class ManualClock {
 }
 
 /** A client over the fake, with a manual clock and its warnings kept. */
-export function makeClient({ fake = createFakeSidecar({ ackTimeoutMs: 500 }), clock = new ManualClock() } = {}) {
+export function makeClient({
+  fake = createFakeSidecar({ ackTimeoutMs: 500 }), clock = new ManualClock(),
+} = {}) {
   const warnings = [];
   const details = [];
   const client = new UploadClient({

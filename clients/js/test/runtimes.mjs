@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const INSTALLED = fileURLToPath(new URL('../../../.build/runtimes/bin', import.meta.url));
 
-/** Other programs that can run the client: `deno`, `bun`, `node18`…; the path, or null where there is none. */
+/** The path of another program that can run the client, such as `deno`; null where there is none. */
 export function findRuntime(name) {
   for (const folder of [INSTALLED, ...(process.env.PATH ?? '').split(path.delimiter)]) {
     const file = path.join(folder, name);

@@ -10,9 +10,12 @@ import { BINARY, Receiver, needsBinary } from './sidecar.mjs';
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 // The test runner of Node 18.4 has no hooks, so these are the files without processes.
-const UNITS = ['chunkplan', 'client', 'connection', 'conversations', 'define', 'delivery', 'descriptor', 'fake', 'handling'];
+const UNITS = [
+  'chunkplan', 'client', 'connection', 'conversations', 'define', 'delivery', 'descriptor', 'fake',
+  'handling'];
 const runtimes = {
-  node18: { run: [] }, node22: { run: [] }, node24: { run: [] }, deno: { run: ['run', '--allow-all'] }, bun: { run: ['run'] },
+  node18: { run: [] }, node22: { run: [] }, node24: { run: [] },
+  deno: { run: ['run', '--allow-all'] }, bun: { run: ['run'] },
 };
 
 /** Runs a program to its end, at most half a minute. */

@@ -11,7 +11,7 @@ export const BINARY = process.env.OUTTRAY || BUILT;
 export const needsBinary = !process.env.OUTTRAY && !existsSync(BUILT)
   ? { skip: 'no binary: run scripts/build-release, or set OUTTRAY' } : {};
 
-/** An HTTP server on loopback that keeps what it gets; `answer` may decide each time, default 201 with `{}`. */
+/** An HTTP server on loopback that keeps what it gets; `answer` says what it answers, else 201. */
 export class Receiver {
   requests = [];
   answer = () => ({});

@@ -27,14 +27,16 @@ before(() => {
   // Deno asks for these; the types of the package do without.
   const node = path.join(folder, 'node_modules', '@types', 'node');
   mkdirSync(node, { recursive: true });
-  writeFileSync(path.join(node, 'package.json'), '{ "name": "@types/node", "version": "24.0.0", "types": "index.d.ts" }');
+  const described = { name: '@types/node', version: '24.0.0', types: 'index.d.ts' };
+  writeFileSync(path.join(node, 'package.json'), JSON.stringify(described));
   writeFileSync(path.join(node, 'index.d.ts'), '');
 });
 after(() => rmSync(folder, { recursive: true }));
 
 const run = (command, words) => spawnSync(command, words, { cwd: folder, encoding: 'utf8' });
 const compilerOptions = {
-  noEmit: true, strict: true, target: 'es2022', lib: ['es2022'], module: 'node16', moduleResolution: 'node16', types: [],
+  noEmit: true, strict: true, target: 'es2022', lib: ['es2022'], module: 'node16',
+  moduleResolution: 'node16', types: [],
 };
 
 function compile(...files) {
