@@ -34,7 +34,7 @@ test('B109: enqueue keeps vars and data parsed, makes a row and a state event; r
   assert.equal(fake.rows[0].state, 'queued');
 });
 
-test('B110: pause knows queue and keys apart, entries start paused, [] is nothing, reset clears', async () => {
+test('B110: pause tells queue and keys apart, entries start paused, [] is none, reset clears', async () => {
   const { client, fake, note, other } = await start();
   const state = async (id) => (await client.getRequests({ id }))[0].state;
   await client.pause({ keys: [] });
@@ -56,7 +56,7 @@ test('B110: pause knows queue and keys apart, entries start paused, [] is nothin
   assert.deepEqual(fake.rows.map(({ id, state: now }) => [id, now]), [['d', 'queued']]);
 });
 
-test('B111: cancel settles a live entry, drops a settled one and its journal, bears unknown ids', async () => {
+test('B111: cancel settles a live entry, drops a settled one and its journal, bears any id', async () => {
   const { client, fake, note, states } = await start();
   await note.mutate(null, { id: 'a' });
   await client.cancel('a');

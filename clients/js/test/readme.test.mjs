@@ -58,8 +58,9 @@ test('the example that watches, where its syntax is known, sees an upload', need
   if (!program) return context.skip('no node24: scripts/install-runtimes');
   const receiver = await Receiver.start();
   const request = `() => ({ url: '${receiver.url('/')}', data: 'x'.repeat(100) })`;
-  const add = `await uploads.define({ key: 'k', request: ${request} }).mutate();\n`;
-  const { status, output } = await run(WATCH.replace('const waiting', `${add}const waiting`), { program });
+  // Not awaited, so that its progress comes when the loop is there.
+  const add = `uploads.define({ key: 'k', request: ${request} }).mutate();\n`;
+  const { status, output } = await run(WATCH.replace('for await', `${add}for await`), { program });
   receiver.stop();
   assert.equal(status, 0, output);
   assert.match(output, /requests wait\n/);
