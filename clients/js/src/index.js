@@ -1,5 +1,6 @@
 'use strict';
 
+const path = require('node:path');
 const { chunkPlan } = require('./chunkplan.js');
 const { UploadClient } = require('./client.js');
 const { systemClock } = require('./clock.js');
@@ -10,11 +11,15 @@ const { Sidecar } = require('./sidecar.js');
 /** See index.d.ts. */
 function createUploadClient(options = {}) {
   checkOptions(options);
-  const { background = false, onWarning, sidecar, ...rest } = options;
-  const process = { ...rest, args: [...onDisconnect(background), ...(rest.args ?? [])] };
-  return new UploadClient({
-    sidecar: sidecar ?? new Sidecar(process, systemClock), clock: systemClock, background, onWarning,
-  });
+  const { background = false, onWarning, sidecar = ownSidecar(options) } = options;
+  return new UploadClient({ sidecar, clock: systemClock, background, onWarning });
+}
+
+function ownSidecar({ dir, binary, env, cwd, args = [], background = false }) {
+  // A program may change its directory between two starts of the sidecar.
+  const place = path.resolve(cwd ?? '', dir);
+  const flags = [...onDisconnect(background), ...args];
+  return new Sidecar({ dir: place, binary, env, cwd, args: flags }, systemClock);
 }
 
 /** What the sidecar does when this process has gone; without the flag it stops, and keeps all work. */

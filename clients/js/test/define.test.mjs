@@ -284,7 +284,7 @@ test('B27: configured headers lie under the descriptor\'s; the provider is asked
 
 test('B28: names match without regard to case, and the descriptor\'s spelling stays alone', async () => {
   const { client, fake } = makeClient();
-  await client.configure({ headers: () => ({ authorization: 'old', 'content-type': 'a/b' }) });
+  await client.configure({ headers: () => ({ AUTHORIZATION: 'old', 'content-type': 'a/b' }) });
   const note = client.define({
     key: 'k', request: () => ({ url: URL_OF_TEST, headers: { Authorization: 'new' } }) });
   await note.mutate();

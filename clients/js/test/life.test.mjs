@@ -158,6 +158,10 @@ test('what was enqueued here keeps Node alive until its outcome; not with backgr
     const emit = client.define({ key: 'emit', request: () => ({ url: 'https://api.test/' }) });
     await emit.mutate(${outcome}, { id: 'a' });`;
   assert.deepEqual(await runScript(settled), { status: 0, output: '' });
+  const refused = `client.configure();
+    const wrong = client.define({ key: 'refused', request: () => ({ url: 'https://api.test/' }) });
+    await wrong.mutate().catch(({ code }) => console.log(code));`;
+  assert.deepEqual(await runScript(refused), { status: 0, output: 'E_INVALID\n' });
   const background = `const bg = createUploadClient({ ...options, background: true }); bg.configure();
     await bg.define({ key: 'k', request: () => ({ url: 'https://api.test/' }) }).mutate();`;
   assert.equal((await runScript(background)).status, 0);
@@ -166,6 +170,9 @@ test('what was enqueued here keeps Node alive until its outcome; not with backgr
 test('a for await loop over events keeps Node alive', async () => {
   const body = "await client.configure(); console.log('held'); for await (const each of client.events());";
   assert.equal((await runScript(body, 500)).status, null);
+  const early = `(async () => { for await (const each of client.events()); })();
+    await client.ping(); console.log('held');`;
+  assert.equal((await runScript(early, 500)).status, null);
 });
 
 test('the death of an idle sidecar is a warning and ends no program by a rejection', async () => {
@@ -189,6 +196,41 @@ test('in a worker thread; the end of the worker ends the sidecar', async () => {
   process.kill(pid, 0);
   await worker.terminate();
   await isGone(pid);
+});
+
+/** A sidecar whose processes are stubs, each answering calls as it is told. */
+function stubbed(...lives) {
+  const said = [];
+  let life = 0;
+  const open = async (options) => {
+    const answer = lives[life++];
+    return {
+      server: { life }, hold() {}, call: async (method, params) => {
+        said.push(`${life} ${method} ${params?.n ?? ''}`.trim());
+        return answer(method);
+      },
+      close: async () => options.onExit(new SidecarExited({ exitCode: 0, signal: null, stderr: '' })),
+    };
+  };
+  const sidecar = new Sidecar({ dir: '/q' }, systemClock, open);
+  const exits = [];
+  sidecar.attach({
+    greet: (call) => call('subscribe'), onEvent() {}, onNoise() {}, onExit: (exit) => exits.push(exit) });
+  return { sidecar, said, exits };
+}
+
+test('calls that a sidecar refuses since it ends go to one new sidecar, in order, each once', async () => {
+  const ending = () => {
+    throw Object.assign(new Error('ending'), { code: 'E_SHUTDOWN' });
+  };
+  const first = (method) => (method === 'subscribe' ? {} : ending());
+  const { sidecar, said, exits } = stubbed(first, () => 'done');
+  const calls = [1, 2, 3].map((n) => sidecar.call('enqueue', { n }));
+  assert.deepEqual(await Promise.all(calls), ['done', 'done', 'done']);
+  assert.deepEqual(said, [
+    '1 subscribe', '1 enqueue 1', '1 enqueue 2', '1 enqueue 3',
+    '2 subscribe', '2 enqueue 1', '2 enqueue 2', '2 enqueue 3']);
+  assert.deepEqual(exits, []);
 });
 
 async function isGone(pid) {

@@ -34,6 +34,10 @@ const deeds = {
 };
 
 function perform(id, method, params) {
+  if (method === 'enqueue' && params.key === 'refused') {
+    frame({ id, error: { code: -32602, message: 'refused', data: { code: 'E_INVALID' } } });
+    return;
+  }
   if (method === 'never') return;
   if (method === 'ending') {
     frame({ id, error: { code: 1007, message: 'the sidecar is ending', data: { code: 'E_SHUTDOWN' } } });
