@@ -1,12 +1,12 @@
 import type {
-  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Gate, Headers, Method, Part, Progress, Range, Retry, Row,
-  ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
+  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Gate, Headers, Method, Part, Progress, Range, Retry,
+  Row, ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
 } from './protocol.js';
 import type { FakeSidecar } from './testing.js';
 
 export type {
-  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, FormField, Gate, Headers, Method, Part, Progress, Range,
-  Retry, State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
+  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, FormField, Gate, Headers, Method, Part,
+  Progress, Range, Retry, State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
 } from './protocol.js';
 
 declare global {
@@ -16,20 +16,22 @@ declare global {
 }
 
 /**
- * Makes a client of the queue in a directory. The sidecar process is started by the first call that needs it, and
- * after its death by the next one, at most four times within three minutes.
+ * Makes a client of the queue in a directory. The sidecar process is started by the first call that needs it,
+ * and after its death by the next one, at most four times within three minutes.
  *
- * An idle client does not keep Node alive. A call in flight does, so does a `for await` loop over events, and, once
- * `configure` was called, so does an entry enqueued here whose outcome has not come (not with `background`).
+ * An idle client does not keep Node alive. A call in flight does, so does a `for await` loop over events,
+ * and, once `configure` was called, so does an entry enqueued here whose outcome has not come (not with
+ * `background`).
  * @throws {ClientError} `E_INVALID`: an option is unknown or of a wrong kind.
  */
 export declare function createUploadClient(options: ClientOptions): UploadClient;
 
 /**
- * Cuts `size` bytes into ranges: as many of `max` (default 20 MiB) as fit, then the rest; a rest under `min` (default
- * 8 MiB) joins the range before it. The same numbers always give the same plan. A size of 0 is the one range {0, 0}.
- * @throws {ClientError} `E_INVALID`, naming the argument: not a safe integer, `min` under 1, `max` under `min`, or
- *   more than 100,000 ranges
+ * Cuts `size` bytes into ranges: as many of `max` (default 20 MiB) as fit, then the rest; a rest under `min`
+ * (default 8 MiB) joins the range before it. The same numbers always give the same plan. A size of 0 is the
+ * one range {0, 0}.
+ * @throws {ClientError} `E_INVALID`, naming the argument: not a safe integer, `min` under 1, `max` under
+ *   `min`, or more than 100,000 ranges
  */
 export declare function chunkPlan(size: number, limits?: { min?: number; max?: number }): Range[];
 
@@ -38,9 +40,9 @@ export interface ClientOptions {
   /** The queue's directory; made when it is not there. Needed unless `sidecar` is given. */
   dir?: string;
   /**
-   * Path of the sidecar's executable. Else the environment variable OUTTRAY_BINARY, else the package of this platform
-   * (`@outtray/linux-x64`), else `outtray` on PATH. A path inside an Electron archive (`app.asar`) is taken from
-   * `app.asar.unpacked`.
+   * Path of the sidecar's executable. Else the environment variable OUTTRAY_BINARY, else the package of this
+   * platform (`@outtray/linux-x64`), else `outtray` on PATH. A path inside an Electron archive (`app.asar`)
+   * is taken from `app.asar.unpacked`.
    */
   binary?: string;
   /** The whole environment of the sidecar; default: that of this process. */
@@ -50,9 +52,9 @@ export interface ClientOptions {
   /** Working directory of the sidecar. */
   cwd?: string;
   /**
-   * Whether the sidecar goes on when this process has ended: false (default) stops transfers and keeps all work; true
-   * goes on until nothing is running or queued; a number, at most so many seconds. What it finishes is told at the next
-   * start.
+   * Whether the sidecar goes on when this process has ended: false (default) stops transfers and keeps all
+   * work; true goes on until nothing is running or queued; a number, at most so many seconds. What it
+   * finishes is told at the next start.
    */
   background?: boolean | number;
   /** Hears every warning, in place of `console.warn`. `configure` may set another. */
@@ -81,17 +83,23 @@ export interface Descriptor {
   parts?: readonly Part[];
   /** Answers outside 2xx that count as success. */
   accept?: readonly AcceptRule[];
-  /** Epoch milliseconds; an entry that is still live then settles with `expired`. Default: now + lifetimeMs. */
+  /**
+   * Epoch milliseconds; an entry that is still live then settles with `expired`. Default: now + lifetimeMs.
+   */
   expiresAt?: number;
   /** Each field given replaces that of `configure`. */
   retry?: Retry;
-  /** true waits for an unmetered network before each attempt, false never waits; absent follows `setWifiOnly`. */
+  /**
+   * true waits for an unmetered network before each attempt, false never waits; absent follows `setWifiOnly`.
+   */
   wifiOnly?: boolean;
   /** Default normal. One of the slots for attempts is kept for high. */
   priority?: 'high' | 'normal';
   /** Time limits of one attempt, in milliseconds. */
   timeouts?: TimeoutLayer;
-  /** The Idempotency-Key of POST and PATCH, or false for none. Default: one that stays while the body stays. */
+  /**
+   * The Idempotency-Key of POST and PATCH, or false for none. Default: one that stays while the body stays.
+   */
   idempotencyKey?: false | string;
   /** How files come into the queue: copy (default), move (default with parts), reference. */
   staging?: 'copy' | 'move' | 'reference';
@@ -128,8 +136,9 @@ export interface Meta {
 /** What `onError` gets. Kinds that are not listed may come. */
 export interface OutcomeError {
   /**
-   * http: an answer that is final. network: no answer. file: a body cannot be read. expired: too late. truncated: the
-   * server accepted, but its answer is too long for `response`. unknown: it accepted, but `response` could not read it.
+   * http: an answer that is final. network: no answer. file: a body cannot be read. expired: too late.
+   * truncated: the server accepted, but its answer is too long for `response`. unknown: it accepted, but
+   * `response` could not read it.
    */
   errorKind: 'http' | 'network' | 'file' | 'expired' | 'truncated' | 'unknown' | (string & {});
   /** For people; holds no header value, query string or body byte. */
@@ -164,7 +173,9 @@ export interface RawDefinition<Vars extends VarsLimit> extends DefinitionOf<Vars
 
 /** A kind of request with a parser: `onSuccess` gets what it returns. */
 export interface ParsedDefinition<Vars extends VarsLimit, Parsed> extends DefinitionOf<Vars> {
-  /** Reads the JSON of the answer, undefined when it is empty. What it throws goes to `onError` as `unknown`. */
+  /**
+   * Reads the JSON of the answer, undefined when it is empty. What it throws goes to `onError` as `unknown`.
+   */
   response: (raw: unknown, vars: Vars) => Parsed;
   /** Runs after the server accepted, possibly in a later process. Must bear to run twice for one outcome. */
   onSuccess?: (data: Parsed, vars: Vars, meta: Meta) => unknown;
@@ -174,13 +185,15 @@ export interface ParsedDefinition<Vars extends VarsLimit, Parsed> extends Defini
 export interface Definition<Vars extends VarsLimit> {
   readonly key: string;
   /**
-   * Takes a request into the queue. Resolves when the entry and its body are on disk, never for the network; copied
-   * files may be deleted then. Has no timeout; one warning comes after `enqueueTimeoutMs`.
+   * Takes a request into the queue. Resolves when the entry and its body are on disk, never for the network;
+   * copied files may be deleted then. Has no timeout; one warning comes after `enqueueTimeoutMs`.
    *
-   * An `id` that exists resumes the same body, replaces another one, or brings a completed outcome again. Repeating a
-   * call under the same id is always safe, also after `E_SIDECAR_EXITED`, whose `entryId` is the id that was used.
+   * An `id` that exists resumes the same body, replaces another one, or brings a completed outcome again.
+   * Repeating a call under the same id is always safe, also after `E_SIDECAR_EXITED`, whose `entryId` is the
+   * id that was used.
    * @throws {ClientError} `E_INVALID`, `path` names the field; nothing was sent
-   * @throws {CallError} `E_INVALID`, `E_RUNNING` (another body, and the entry is running), `E_FILE_MISSING`, `E_STORAGE`
+   * @throws {CallError} `E_INVALID`, `E_RUNNING` (another body, and the entry is running),
+   *   `E_FILE_MISSING`, `E_STORAGE`
    * @throws {SidecarExited} the process ended before it answered
    */
   readonly mutate: null extends Vars
@@ -202,7 +215,10 @@ export interface Mutation {
   disposition: 'created' | 'resumed' | 'replaced' | 'reopened' | 'redelivered';
 }
 
-/** What `configure` takes. The first seven are kept by the sidecar: absent ones stay, null goes back to the default. */
+/**
+ * What `configure` takes. The first seven are kept by the sidecar: absent ones stay, null goes back to the
+ * default.
+ */
 export interface Configuration {
   /** Distance of the default `expiresAt`, milliseconds. Default 14 days. */
   lifetimeMs?: number | null;
@@ -268,8 +284,8 @@ export interface Server {
 /** A client of one queue. */
 export interface UploadClient {
   /**
-   * Defines a kind of request. vars are typed by `request`, the data of `onSuccess` by `response`. A key that is defined
-   * again is replaced, with a warning.
+   * Defines a kind of request. vars are typed by `request`, the data of `onSuccess` by `response`. A key that
+   * is defined again is replaced, with a warning.
    * @throws {ClientError} `E_INVALID`: an empty key, or no `request`
    */
   define<Vars extends VarsLimit = null>(definition: RawDefinition<Vars>): Definition<Vars>;
@@ -277,8 +293,9 @@ export interface UploadClient {
     definition: ParsedDefinition<Vars, Parsed>): Definition<Vars>;
 
   /**
-   * Call it once at start, behind every `define`: outcomes come from then on, those that waited first. A further call
-   * changes settings and replays nothing. The promise need not be awaited; a failure is a warning as well.
+   * Call it once at start, behind every `define`: outcomes come from then on, those that waited first. A
+   * further call changes settings and replays nothing. The promise need not be awaited; a failure is a
+   * warning as well.
    * @throws {ClientError} `E_INVALID` at once, naming the option
    */
   configure(options?: Configuration): Promise<void>;
@@ -324,15 +341,16 @@ export interface UploadClient {
   redeliver(): Promise<void>;
 
   /**
-   * Hears an event from `configure` on; each call is a listener of its own. `resync` is called without arguments.
+   * Hears an event from `configure` on; each call is a listener of its own. `resync` is called without
+   * arguments.
    * @throws {TypeError} no event has this name
    */
   addListener<Name extends keyof ClientEvents>(
     event: Name, listener: (detail: ClientEvents[Name]) => unknown): { remove(): void };
 
   /**
-   * Events for `for await`, all of them or those named, until `close`. A reader that is slow gets the newest state and
-   * progress of each id, for at most 1,024 ids.
+   * Events for `for await`, all of them or those named, until `close`. A reader that is slow gets the newest
+   * state and progress of each id, for at most 1,024 ids.
    */
   events<Name extends keyof ClientEvents = keyof ClientEvents>(
     ...names: Name[]): AsyncIterableIterator<ClientEvent<Name>>;
@@ -341,8 +359,8 @@ export interface UploadClient {
   chunkPlan(size: number, limits?: { min?: number; max?: number }): Range[];
 
   /**
-   * Waits for handlers that run, at most 2 s, then ends the sidecar and resolves once it is gone: the end of its stdin,
-   * after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
+   * Waits for handlers that run, at most 2 s, then ends the sidecar and resolves once it is gone: the end of
+   * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
    */
   close(): Promise<void>;
   /** Same as `close`, for `await using`. */
@@ -365,7 +383,10 @@ export declare class CallError extends Error {
 /** This client refuses to send something, or can no longer send it. */
 export declare class ClientError extends Error {
   constructor(code: ClientError['code'], message: string, options?: { path?: string; cause?: Error });
-  /** `E_RESTARTS`: the sidecar ended five times within three minutes. `E_NOT_CONFIGURED`: `configure` comes first. */
+  /**
+   * `E_RESTARTS`: the sidecar ended five times within three minutes. `E_NOT_CONFIGURED`: `configure` comes
+   * first.
+   */
   readonly code: 'E_INVALID' | 'E_LINE_TOO_LONG' | 'E_CLOSED' | 'E_RESTARTS' | 'E_NOT_CONFIGURED';
   /** Which field or option, such as `request.parts[2].url`. */
   readonly path?: string;

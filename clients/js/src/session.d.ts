@@ -18,7 +18,10 @@ export interface SessionOptions {
   onNoise?: (line: Uint8Array, why: string) => void;
 }
 
-/** One sidecar process and the conversation with it, by the methods of the protocol: what the client stands on. */
+/**
+ * One sidecar process and the conversation with it, by the methods of the protocol: what the client stands
+ * on.
+ */
 export declare class Session {
   private constructor();
   static open(options: SessionOptions): Promise<Session>;
@@ -32,6 +35,9 @@ export declare class Session {
   /** Whether Node stays alive for it while no call is in flight; false at first. */
   hold(wanted: boolean): void;
   kill(signal: string): void;
-  /** Resolves once the process is reaped: the end of stdin, after `closeMs` SIGTERM, after `termMs` more SIGKILL. */
+  /**
+   * Resolves once the process is reaped: the end of stdin, after `closeMs` SIGTERM, after `termMs` more
+   * SIGKILL.
+   */
   close(limits?: { closeMs?: number; termMs?: number }): Promise<SidecarExited>;
 }

@@ -2,9 +2,10 @@ import type { Attempt, DiagnosticRecord, Progress, Settled } from './protocol.js
 import type { OutcomeError, RawResponse, RequestRow } from './index.js';
 
 /**
- * Makes a sidecar without a process, for the tests of an app: `createUploadClient({ sidecar: createFakeSidecar() })`.
- * The client's own validation, header merge and delivery run on top of it. It keeps rows and a journal and sends no
- * HTTP; it does not model the rules of equal ids or `updateHeaders` beyond the end of `awaiting-auth`.
+ * Makes a sidecar without a process, for the tests of an app: `createUploadClient({ sidecar:
+ * createFakeSidecar() })`. The client's own validation, header merge and delivery run on top of it. It keeps
+ * rows and a journal and sends no HTTP; it does not model the rules of equal ids or `updateHeaders` beyond
+ * the end of `awaiting-auth`.
  */
 export declare function createFakeSidecar(options?: {
   /** How long `settle` waits for the acknowledgement, milliseconds. Default 2000. */
@@ -43,8 +44,8 @@ export interface FakeSidecar {
   readonly isSubscribed: boolean;
 
   /**
-   * Settles an entry: journals the outcome, moves the row, delivers. Resolves once the client acknowledged it; rejects
-   * when it releases it, or when nothing comes within `ackTimeoutMs`. An unknown id rejects.
+   * Settles an entry: journals the outcome, moves the row, delivers. Resolves once the client acknowledged
+   * it; rejects when it releases it, or when nothing comes within `ackTimeoutMs`. An unknown id rejects.
    */
   settle(id: string, outcome?: OutcomeGiven): Promise<void>;
   /** The outcome that `settle` would deliver. An unknown id throws. */
@@ -60,9 +61,14 @@ export interface FakeSidecar {
 
   /** The next call of this method is refused with this code (default `E_STORAGE`). */
   failNext(method: string, code?: string, message?: string): void;
-  /** The next call of this method, and those behind it, wait until the function that is returned is called. */
+  /**
+   * The next call of this method, and those behind it, wait until the function that is returned is called.
+   */
   holdNext(method: string): () => void;
-  /** The process dies: held calls fail, the subscription is gone, the next call finds a new one. Rows and journal stay. */
+  /**
+   * The process dies: held calls fail, the subscription is gone, the next call finds a new one. Rows and
+   * journal stay.
+   */
   crash(exit?: { exitCode?: number | null; signal?: string | null; stderr?: string }): void;
 
   /** Rows of an earlier session. */
@@ -71,6 +77,8 @@ export interface FakeSidecar {
   seedUnacknowledged(outcomes: readonly OutcomeGiven[]): void;
   /** Records for `takeDiagnostics`. */
   seedDiagnostics(records: readonly DiagnosticRecord[]): void;
-  /** Forgets rows, journal, pauses, records, held calls and failures, and resolves what `settle` waits for. */
+  /**
+   * Forgets rows, journal, pauses, records, held calls and failures, and resolves what `settle` waits for.
+   */
   reset(): void;
 }

@@ -46,7 +46,7 @@ async function withClient(body, { dir = newQueue(), ...definition } = {}) {
 const handled = (outcomes, count) => until(`${count} outcomes`, () => outcomes.length >= count);
 const sha = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
-test('B95: from mutate to a real server, back to the handler, and forgotten', needsBinary, () => withClient(
+test('B95, A-RPC-05: from mutate to a real server and back to the handler', needsBinary, () => withClient(
   async ({ client, note, outcomes, warnings }) => {
     receiver.answer = () => ({ body: '{"id":7}' });
     await client.configure({ headers: () => ({ Authorization: 'Bearer t' }) });

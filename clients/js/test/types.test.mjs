@@ -34,20 +34,32 @@ before(() => {
 after(() => rmSync(folder, { recursive: true }));
 
 const run = (command, words) => spawnSync(command, words, { cwd: folder, encoding: 'utf8' });
-const compilerOptions = {
+const options = {
   noEmit: true, strict: true, target: 'es2022', lib: ['es2022'], module: 'node16',
   moduleResolution: 'node16', types: [],
 };
 
-function compile(...files) {
-  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }));
+function compile(options, ...files) {
+  writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, files }));
   return run('tsc', ['--project', 'tsconfig.json']);
 }
 
 test('B98: types follow from request and response, in packages of both kinds, by tsc', () => {
-  const { error, stdout } = compile('module/definitions.ts', 'commonjs/definitions.ts');
+  const { error, stdout } = compile(options, 'module/definitions.ts', 'commonjs/definitions.ts');
   assert.equal(error, undefined, 'tsc is needed: scripts/install-tools test');
   assert.equal(stdout, '');
+});
+
+test('B98: the older way to resolve modules finds the types too', () => {
+  const file = path.join(folder, 'older.ts');
+  writeFileSync(file, `import { createUploadClient } from 'outtray';
+    import { createFakeSidecar } from 'outtray/testing';
+    import { Session } from 'outtray/session';
+    const uploads = createUploadClient({ sidecar: createFakeSidecar() });
+    uploads.define({ key: 'k', request: () => ({ url: '/' }) }).mutate();
+    export const opened: Promise<Session> = Session.open({ dir: '/q' });`);
+  const older = { ...options, module: 'commonjs', moduleResolution: 'node' };
+  assert.equal(compile(older, 'older.ts').stdout, '');
 });
 
 test('B98: each line that must not compile does not, and says why', () => {
@@ -55,7 +67,7 @@ test('B98: each line that must not compile does not, and says why', () => {
   const wrong = text.match(/@ts-expect-error/g).length;
   assert.ok(wrong >= 20);
   writeFileSync(path.join(folder, 'module', 'wrong.ts'), text.replaceAll('@ts-expect-error', ''));
-  const { stdout } = compile('module/wrong.ts');
+  const { stdout } = compile(options, 'module/wrong.ts');
   assert.ok(stdout.match(/error TS/g).length >= wrong, stdout);
   assert.match(stdout, /Property 'text' is missing|TS2345/);
 });

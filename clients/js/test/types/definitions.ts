@@ -64,11 +64,11 @@ uploads.define({ key: 'raw', request, onSuccess: (data: { id: number }) => data.
 
 // 4. What response returns is what onSuccess takes.
 // @ts-expect-error
-uploads.define({ key: 'mismatch', request, response: (raw: unknown) => String(raw), onSuccess: (data: number) => data });
-uploads.define({ key: 'match', request, response: (raw: unknown) => String(raw), onSuccess: (data: string) => data });
+uploads.define({ key: 'k', request, response: (raw) => String(raw), onSuccess: (data: number) => data });
+uploads.define({ key: 'k', request, response: (raw) => String(raw), onSuccess: (data: string) => data });
 
 // 5. No vars: mutate takes none, or null.
-const ping = uploads.define({ key: 'ping', request: () => ({ url: 'https://api.test/ping', method: 'GET' }) });
+const ping = uploads.define({ key: 'ping', request: () => ({ url: 'https://api.test/', method: 'GET' }) });
 ping.mutate();
 ping.mutate(null, { id: 'x' });
 ping.mutate(undefined, { id: 'x' });
@@ -89,7 +89,7 @@ uploads.define({ key: 'low', request: () => ({ url: 'https://api.test/', priorit
 uploads.define({
   key: 'form',
   // @ts-expect-error
-  request: () => ({ url: 'https://api.test/', form: [{ name: 'a', contentType: 'b', string: 'c', path: '/d' }] }),
+  request: () => ({ url: 'https://a.test/', form: [{ name: 'a', contentType: 'b', string: '', path: '/' }] }),
 });
 
 // 8. An async parser types as the promise that onSuccess gets.
@@ -110,12 +110,14 @@ interface Vars {
   note?: string;
   parent: { id: string } | null;
 }
-const typed = uploads.define({ key: 'typed', request: (vars: Vars) => ({ url: `https://api.test/${vars.ids[0]}` }) });
+const typed = uploads.define({ key: 'k', request: ({ ids }: Vars) => ({ url: `https://api.test/${ids}` }) });
 typed.mutate({ ids: [1], parent: null });
 typed.mutate({ ids: [1], parent: { id: 'a' }, note: 'b' });
 const listed = uploads.define({ key: 'list', request: (ids: readonly string[]) => ({ url: ids[0] }) });
 listed.mutate(['https://api.test/']);
-const maybe = uploads.define({ key: 'maybe', request: (vars: { a: number } | null) => ({ url: `https://api.test/${vars?.a}` }) });
+const maybe = uploads.define({
+  key: 'maybe', request: (vars: { a: number } | null) => ({ url: `https://api.test/${vars?.a}` }),
+});
 maybe.mutate();
 maybe.mutate({ a: 1 });
 
@@ -126,15 +128,16 @@ uploads.define({
     method: 'PUT',
     file: path,
     parts: chunkPlan(size, { min: 1, max: 2 }).map((range, index) => ({
-      url: `https://api.test/${index}`, range, headers: { 'Content-Range': `${range.start}-${range.end - 1}/${size}` },
+      url: `https://api.test/${index}`, range,
+      headers: { 'Content-Range': `${range.start}-${range.end - 1}/${size}` },
     })),
     accept: [{ status: 409, bodyIncludes: 'already' }],
     retry: {
       backoff: { baseMs: 1, maxMs: 2, jitter: 0 }, terminalHttp: { exempt: [] },
       transient: [{ status: 409, maxRetries: 2 }],
     },
-    expiresAt: Date.now() + 1000, wifiOnly: true, priority: 'high', timeouts: { stallMs: 1 }, idempotencyKey: false,
-    staging: 'move', headers: { A: 'b' },
+    expiresAt: Date.now() + 1000, wifiOnly: true, priority: 'high', timeouts: { stallMs: 1 },
+    idempotencyKey: false, staging: 'move', headers: { A: 'b' },
   }),
 });
 
@@ -147,7 +150,7 @@ uploads.define({ key: 'k' });
 ping.key = 'other';
 
 // 12. Settings.
-uploads.configure({ headers: () => ({ Authorization: 'x' }), lifetimeMs: null, onWarning: (text, detail) => [text, detail] });
+uploads.configure({ headers: () => ({ A: 'x' }), lifetimeMs: null, onWarning: (text, more) => [text, more] });
 // @ts-expect-error
 uploads.configure({ headers: { Authorization: 'x' } });
 // @ts-expect-error
@@ -156,14 +159,15 @@ uploads.configure({ android: {} });
 // 13. Rows: vars are Json, to be narrowed.
 uploads.getRequests({ key: 'capture.file' }).then((rows) => {
   same<typeof rows, RequestRow[]>(true);
-  rows.filter((row) => (row.vars as { captureId?: string }).captureId === 'a').forEach((row) => uploads.cancel(row.id));
+  rows.filter((row) => (row.vars as { captureId?: string }).captureId === 'a')
+    .forEach((row) => uploads.cancel(row.id));
   const vars: Json = rows[0].vars;
   // @ts-expect-error
   return vars.captureId;
 });
 
 // 14. Events, by listener and by loop.
-uploads.addListener('state', (row) => [row.state === 'awaiting-auth', row.reason === 'unhandled-key', row.nextAttemptAt]);
+uploads.addListener('state', (row) => [row.state === 'awaiting-auth', row.reason, row.nextAttemptAt]);
 uploads.addListener('progress', ({ bytesSent, totalBytes }) => bytesSent / totalBytes).remove();
 uploads.addListener('resync', () => {});
 // @ts-expect-error
@@ -173,7 +177,9 @@ async function read() {
     same<typeof event, 'progress'>(true);
     same<typeof detail.bytesSent, number>(true);
   }
-  for await (const each of uploads.events()) if (each.event === 'attempt') same<typeof each.detail.url, string>(true);
+  for await (const each of uploads.events()) {
+    if (each.event === 'attempt') same<typeof each.detail.url, string>(true);
+  }
   // @ts-expect-error
   uploads.events('settled');
 }
