@@ -74,6 +74,7 @@ class UploadClient {
     const members = this.#settings.take(options);
     if (options.onWarning) this.#onWarning = options.onWarning;
     this.#subscription.want();
+    this.#updateHold();
     const done = this.#configure(members);
     // The warning tells those who do not wait for it.
     done.catch((error) => this.#warn(`configure failed: ${error.message}`, error));

@@ -153,6 +153,8 @@ test('an idle client does not keep Node alive, configured or not', async () => {
 test('what was enqueued here keeps Node alive until its outcome; not with background', async () => {
   const body = "client.configure(); await note.mutate(null, { id: 'a' }); console.log('held');";
   assert.equal((await runScript(body, 500)).status, null);
+  const later = "await note.mutate(null, { id: 'a' }); await client.configure(); console.log('held');";
+  assert.equal((await runScript(later, 500)).status, null);
   const outcome = "{ method: 'settled', params: { eventId: 'e', id: 'a', key: 'k', kind: 'cancelled' } }";
   const settled = `client.configure(); await note.mutate(null, { id: 'a' });
     const emit = client.define({ key: 'emit', request: () => ({ url: 'https://api.test/' }) });
@@ -176,8 +178,13 @@ test('a for await loop over events keeps Node alive', async () => {
 });
 
 test('the death of an idle sidecar is a warning and ends no program by a rejection', async () => {
-  const body = `client.configure(); const { pid } = await client.server(); process.kill(pid, 'SIGKILL');
-    setTimeout(() => client.ping().then(() => console.log('alive again')), 300);`;
+  const body = `const stay = setInterval(() => {}, 1000);
+    console.warn = (message) => {
+      console.log(message);
+      client.ping().then(() => console.log('alive again')).finally(() => clearInterval(stay));
+    };
+    client.configure();
+    process.kill((await client.server()).pid, 'SIGKILL');`;
   const { status, output } = await runScript(body);
   assert.equal(status, 0);
   assert.match(output, /outtray: the sidecar was ended by SIGKILL/);

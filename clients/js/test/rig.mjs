@@ -35,7 +35,7 @@ export class ManualClock {
 
 /** A client over the fake, with a manual clock and its warnings kept. */
 export function makeClient({
-  fake = createFakeSidecar({ ackTimeoutMs: 500 }), clock = new ManualClock(),
+  fake = createFakeSidecar({ ackTimeoutMs: 5000 }), clock = new ManualClock(),
 } = {}) {
   const warnings = [];
   const details = [];
