@@ -52,7 +52,7 @@ def test_a_changed_document_changes_derived_files(document):
     changed = copy.deepcopy(document)
     changed["x-limits"]["maxWindow"]["value"] += 1
     before, after = generate.outputs(document), generate.outputs(changed)
-    assert {name.rsplit("/", 1)[1] for name in before if before[name] != after[name]} == {
+    assert {name.rsplit("/", 1)[1] for name in before if before[name] != after[name]} >= {
         "Limits.swift", "OpenRPCDocument.swift", "reference.md"}
 
 
