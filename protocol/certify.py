@@ -4,7 +4,7 @@
 
 COMMAND starts the driver, a small program in the client's own language; certification/README.md says what it
 must understand. Each check gets a driver of its own and a fresh directory. Every message that the client
-sends is held against openrpc.json. The last line is `23 passed, 0 failed`; exit status 0 when none failed, 64
+sends is held against openrpc.json. The last line is `21 passed, 0 failed`; exit status 0 when none failed, 64
 on wrong usage.
 """
 import json
