@@ -1,4 +1,5 @@
 """The driver that protocol/certify.py asks for.  driver.py sync|async"""
+
 import asyncio
 import json
 import pathlib
@@ -33,8 +34,9 @@ def on_warning(message, detail=None):
 
 def arguments(args):
     """A last object is what Python passes by keyword."""
-    named = {snake(name): value for name, value in args[-1].items()} if args and isinstance(args[-1], dict) else {}
-    return args[:-1] if named else args, named
+    if args and isinstance(args[-1], dict):
+        return args[:-1], {snake(name): value for name, value in args[-1].items()}
+    return args, {}
 
 
 def entered(name, value, meta):
@@ -56,7 +58,8 @@ class Driver:
         return vars["request"]
 
     def listen(self, message):
-        self.client.add_listener(message["event"], lambda params: report(event=message["event"], params=params))
+        event = message["event"]
+        self.client.add_listener(event, lambda params: report(event=event, params=params))
 
 
 class Threads(Driver):
@@ -68,6 +71,7 @@ class Threads(Driver):
                 raise RuntimeError("told to fail")
             if mode == "hold":
                 held.acquire()
+
         return run
 
     def do(self, message):
@@ -77,8 +81,12 @@ class Threads(Driver):
         elif do == "define":
             mode = message.get("handler", "pass")
             self.definitions[message["key"]] = self.client.define(
-                key=message["key"], request=self.request, response=self.parser(message),
-                on_success=self.handler("onSuccess", mode), on_error=self.handler("onError", mode))
+                key=message["key"],
+                request=self.request,
+                response=self.parser(message),
+                on_success=self.handler("onSuccess", mode),
+                on_error=self.handler("onError", mode),
+            )
         elif do == "configure":
             self.client.configure(**options(message))
         elif do == "mutate":
@@ -114,6 +122,7 @@ class Coroutines(Driver):
                 raise RuntimeError("told to fail")
             if mode == "hold":
                 await held.acquire()
+
         return run
 
     async def do(self, message):
@@ -123,12 +132,17 @@ class Coroutines(Driver):
         elif do == "define":
             mode = message.get("handler", "pass")
             self.definitions[message["key"]] = self.client.define(
-                key=message["key"], request=self.request, response=self.parser(message),
-                on_success=self.handler("onSuccess", mode), on_error=self.handler("onError", mode))
+                key=message["key"],
+                request=self.request,
+                response=self.parser(message),
+                on_success=self.handler("onSuccess", mode),
+                on_error=self.handler("onError", mode),
+            )
         elif do == "configure":
             await self.client.configure(**options(message))
         elif do == "mutate":
-            return {"id": await self.definitions[message["key"]].mutate(message["vars"], id=message.get("id"))}
+            mutate = self.definitions[message["key"]].mutate
+            return {"id": await mutate(message["vars"], id=message.get("id"))}
         elif do == "call":
             args, named = arguments(message["args"])
             return await getattr(self.client, snake(message["name"]))(*args, **named)

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from ._chunkplan import chunk_plan
-from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params
+from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
 from ._loop import Loop
@@ -166,7 +166,7 @@ class AsyncUploadClient:
     ) -> Any:
         """As `UploadClient.define`; handlers are plain or async functions, and run in the loop."""
         self._uploads.define(make_spec(key, request, response, on_success, on_error, load_vars))
-        return AsyncDefinition[Any](self, key)
+        return AsyncBareDefinition(self, key) if takes_none(request) else AsyncDefinition[Any](self, key)
 
     async def configure(
         self,

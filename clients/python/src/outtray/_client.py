@@ -24,7 +24,7 @@ from typing import (
 )
 
 from ._chunkplan import chunk_plan
-from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params
+from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
 from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
@@ -196,7 +196,7 @@ class UploadClient:
         what is no function.
         """
         self._uploads.define(make_spec(key, request, response, on_success, on_error, load_vars))
-        return Definition[Any](self, key)
+        return BareDefinition(self, key) if takes_none(request) else Definition[Any](self, key)
 
     def configure(
         self,
@@ -254,7 +254,7 @@ class UploadClient:
         self._call("setWifiOnly", [("wifiOnly", wifi_only)])
 
     def set_network(self, type: str, *, metered: bool = False) -> None:
-        """Says what the network is: `auto`, `wifi`, `ethernet`, `cellular` or `none`; until this client ends."""
+        """Says what the network is: auto, wifi, ethernet, cellular or none; lasts as long as this client."""
         self._call("setNetwork", [("type", type), ("metered", metered)])
 
     def update_headers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Union, cast
+from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Union
 
 SLOW_HANDLER_S = 30.0
 # More than the widest window, so that whatever may still come again is remembered.
@@ -81,9 +81,10 @@ class Delivery:
         self._lane(entry_id).open_mutates -= 1
         return self._advance(entry_id)
 
-    def settled(self, event: object) -> List[Order]:
+    def settled(self, event: Any) -> List[Order]:
         """An outcome came."""
-        outcome: Mapping[str, Any] = cast("Any", event) if isinstance(event, dict) else {}
+        whole = event
+        outcome: Mapping[str, Any] = event if isinstance(whole, dict) else {}
         if not isinstance(outcome.get("eventId"), str):
             return [Warn("an outcome without eventId was dropped", event)]
         event_id: str = outcome["eventId"]

@@ -36,16 +36,12 @@ def reject(path: str, why: str) -> InvalidError:
     return InvalidError(f"{path} {why}", path)
 
 
-def as_any(value: object) -> Any:
-    """A value whose members are checked one by one."""
-    return value
-
-
 def as_object(value: Any, path: str, known: Optional[Sequence[str]] = None) -> Dict[str, Any]:
     """`value` if it is a mapping with text keys, and only those in `known`."""
-    if not isinstance(value, Mapping):
+    whole = value
+    if not isinstance(whole, Mapping):
         raise reject(path, f"must be an object, got {type(cast(object, value)).__name__}")
-    members: Dict[Any, Any] = dict(as_any(value))
+    members: Dict[Any, Any] = dict(value)
     for name in members:
         if not isinstance(name, str):
             raise reject(path, f"has a member whose name is no text: {name!r}")
@@ -57,9 +53,10 @@ def as_object(value: Any, path: str, known: Optional[Sequence[str]] = None) -> D
 
 
 def as_list(value: Any, path: str) -> List[Any]:
-    if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
+    whole = value
+    if isinstance(whole, (str, bytes)) or not isinstance(whole, Sequence):
         raise reject(path, f"must be a list, got {type(cast(object, value)).__name__}")
-    items: List[Any] = list(as_any(value))
+    items: List[Any] = list(value)
     return items
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any, Iterable, Mapping, Tuple
+from typing import Any, Iterable, Mapping, Tuple, cast
 
 from ._errors import InvalidError
 
@@ -18,8 +18,7 @@ def _fields(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        members: Mapping[Any, Any] = value
-        return dict(members)
+        return dict(cast("Mapping[str, Any]", value))
     raise TypeError(f"an object of type {type(value).__name__}")
 
 
