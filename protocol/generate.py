@@ -1,4 +1,4 @@
-"""Writes everything that is derived from openrpc.json: the Swift wire names, reference.md, the clients' names.
+"""Writes all that is derived from openrpc.json: the Swift wire names, reference.md, the clients' names.
 
 python3 protocol/generate.py          writes the files that differ
 python3 protocol/generate.py --check  writes nothing; exits 1 and names the files that differ
