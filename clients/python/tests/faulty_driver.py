@@ -44,6 +44,7 @@ def handle_twice():
         self._held.clear()
         self._acknowledged.clear()
         return settled(self, event)
+
     Delivery.settled = forgetful
 
 

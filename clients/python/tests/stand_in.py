@@ -32,6 +32,8 @@ def main():
         if FAULT == "silent on stats" and call["method"] == "stats":
             continue
         say({"id": call["id"], "result": result})
+    if FAULT == "goes on":
+        time.sleep(0.5)
     while FAULT.startswith("deaf"):
         time.sleep(1)
 

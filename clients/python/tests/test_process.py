@@ -257,3 +257,15 @@ def test_background_becomes_on_disconnect():
     for wrong in (0, -1, 1.5, "drain"):
         with pytest.raises(InvalidError, match="background"):
             launch_of("/q", None, None, wrong)
+
+
+def test_one_in_the_background_is_let_go_and_reaped_later(opened):
+    client = opened("goes on", background=True)
+    pid = client.ping()
+    call = client._uploads.call("ping")
+    began = time.monotonic()
+    client.close()
+    assert time.monotonic() - began < 0.4
+    assert call.result(0)["now"] == pid
+    assert pathlib.Path(f"/proc/{pid}").exists()
+    until(lambda: not pathlib.Path(f"/proc/{pid}").exists())
