@@ -9,9 +9,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 CLIENT = ROOT / "clients" / "python"
 sys.path[:0] = [str(CLIENT / "src"), str(ROOT / "protocol")]
 
+from validate import Validator  # noqa: E402
+
 from outtray import UploadClient  # noqa: E402
 from outtray.testing import FakeSidecar  # noqa: E402
-from validate import Validator  # noqa: E402
 
 VALIDATOR = Validator(json.loads((ROOT / "protocol" / "openrpc.json").read_text(encoding="utf-8")))
 PING = {"url": "https://api.test/ping"}

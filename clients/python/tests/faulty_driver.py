@@ -4,9 +4,10 @@ import asyncio
 import sys
 
 import driver
+
 from outtray import _definition, _delivery, _loop, _uploads
-from outtray._json import Text
 from outtray._delivery import Acknowledge, Delivery
+from outtray._json import Text
 
 
 def ack_early():

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from conftest import PING, CheckedFake, ping
+
 from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, OuttrayError
 from outtray.testing import NotAcknowledged
 

@@ -1,6 +1,7 @@
 """chunk_plan: B99 to B107."""
 
 import pytest
+
 from outtray import InvalidError, UploadClient, chunk_plan
 from outtray.testing import FakeSidecar
 

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from conftest import PING, Seen, ping, until
+
 from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, UploadClient
 
 MEMBERS = {

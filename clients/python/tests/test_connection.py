@@ -6,10 +6,11 @@ import time
 
 import pytest
 from conftest import ROOT
+from play import WILDCARD, read_conversation
+
 from outtray import OuttrayError
 from outtray._connection import Answer, Connection, Event, Noise
 from outtray._json import Text, object_text
-from play import WILDCARD, read_conversation
 
 VECTORS = [
     vector

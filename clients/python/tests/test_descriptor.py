@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 from conftest import PING
+
 from outtray import InvalidError
 from outtray._descriptor import check_descriptor, nearest
 

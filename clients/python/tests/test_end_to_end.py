@@ -9,8 +9,9 @@ import time
 
 import pytest
 from conftest import ROOT, Seen, until
-from outtray import AsyncUploadClient, CallError, InvalidError, SidecarExited, UploadClient
 from web import Server
+
+from outtray import AsyncUploadClient, CallError, InvalidError, SidecarExited, UploadClient
 
 BINARY = os.environ.get("OUTTRAY", str(ROOT / ".build" / "outtray"))
 pytestmark = pytest.mark.skipif(not os.access(BINARY, os.X_OK), reason="no binary: set OUTTRAY or build it")

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 from conftest import Seen, ping, until
+
 from outtray import UploadClient
 from outtray.testing import FakeSidecar, NotAcknowledged
 

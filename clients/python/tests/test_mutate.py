@@ -9,6 +9,7 @@ import uuid
 
 import pytest
 from conftest import PING, CheckedFake, Seen, ping, until
+
 from outtray import CallError, InvalidError, UploadClient
 from outtray._definition import Definitions, make_spec
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from conftest import CLIENT, until
+
 from outtray import (
     AsyncUploadClient,
     ClosedError,
@@ -19,8 +20,9 @@ from outtray import (
     SidecarExited,
     StartError,
     UploadClient,
+    _process,
+    _session,
 )
-from outtray import _process, _session
 
 HERE = pathlib.Path(__file__).resolve().parent
 

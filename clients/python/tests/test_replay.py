@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from conftest import PING, Seen, ping, until
+
 from outtray import CallError, InvalidError, UploadClient
 from outtray.testing import NotAcknowledged
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, List
 
-from outtray import Descriptor, Meta, UploadClient
 from typing_right import NoteVars, bare_request, loaded, note_request, parse
+
+from outtray import Descriptor, Meta, UploadClient
 
 client = UploadClient("/tmp/q")
 note = client.define(key="note", request=note_request, response=parse, on_success=loaded)

@@ -57,6 +57,16 @@ class Spec:
     reading: Reading
 
 
+class NoArgument:
+    """A request that takes no vars."""
+
+    def __init__(self, ask: Callable[[], Any]) -> None:
+        self._ask = ask
+
+    def __call__(self, vars: Any) -> Any:
+        return self._ask()
+
+
 class OneArgument:
     """A parser that takes no vars."""
 
@@ -85,7 +95,9 @@ def make_spec(
     ):
         if not callable(function) and (function is not None or name == "request"):
             raise InvalidError(f"define: {name} must be a function, got {type(function).__name__}", name)
-    ask: Callable[[Any], Any] = (lambda vars: request()) if takes_none(request) else request
+    ask: Callable[[Any], Any] = request
+    if takes_none(request):
+        ask = NoArgument(request)
     parse = response
     if response is not None:
         needed, any_number = positional(response)

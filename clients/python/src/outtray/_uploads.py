@@ -197,10 +197,8 @@ class Uploads:
         return self.definitions.reading(event["key"]).begin(event)
 
     def finish(self, event: Mapping[str, Any], error: Optional[BaseException]) -> None:
-        if error is None:
-            self._carry_out(lambda: self._delivery.handled(event))
-        else:
-            self._carry_out(lambda: self._delivery.failed(event, error))
+        delivery = self._delivery
+        self._carry_out(lambda: delivery.handled(event) if error is None else delivery.failed(event, error))
 
     def tick(self) -> Optional[float]:
         """Does what is due; when the next tick is due, by the clock."""
