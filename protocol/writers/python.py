@@ -45,6 +45,8 @@ class Types:
         """The type of `schema`; `owner` names a class that has to be made for it."""
         if "$ref" in schema:
             name = last_name(schema)
+            if name == "Path" and sent:
+                return "Union[str, os.PathLike[str]]"
             target = self.schemas[name]
             return name if target.get("properties") else self.of(target, name, sent)
         if owner in OPEN:
@@ -108,7 +110,7 @@ def files(document):
     schemas = document["components"]["schemas"]
     parts = [
         f"{BANNER}\n", '"""The names, limits and shapes of the wire."""\n',
-        "from __future__ import annotations\n",
+        "from __future__ import annotations\n", "import os",
         "from typing import Any, Dict, List, Literal, Mapping, Sequence, TypedDict, Union\n",
         f"PROTOCOL_VERSION = {document['x-protocolVersion']}",
         f"EVENTS = {tuple_of([event['name'] for event in document['x-events']])}",

@@ -26,6 +26,15 @@ def main():
     for line in sys.stdin.buffer:
         call = json.loads(line)
         result = {"limits": LIMITS} if call["method"] == "initialize" else {"now": os.getpid()}
+        if FAULT == "other version" and call["method"] == "initialize":
+            data = {"code": "E_VERSION", "supported": [2]}
+            say(
+                {
+                    "id": call["id"],
+                    "error": {"code": 1005, "message": "version 1 is not served", "data": data},
+                }
+            )
+            continue
         if FAULT == "dies on stats" and call["method"] == "stats":
             sys.stderr.write("last words\n")
             sys.exit(3)

@@ -198,6 +198,17 @@ test_listener.__test__ = False
 
 
 @run
+async def test_B306_a_warning_from_before_the_loop_is_told_in_it():
+    fake, client, warnings = made()
+    ping(client)
+    ping(client)
+    async with client:
+        await client.ping()
+        await until(lambda: warnings)
+    assert warnings == ["ping is defined again; the newer definition counts"]
+
+
+@run
 async def test_B82_a_slow_handler_is_warned_about():
     fake, client, warnings = made()
     import outtray._delivery as delivery

@@ -234,6 +234,12 @@ def test_B25_one_that_was_in_time_is_never_warned_about(client, warnings):
     assert warnings == []
 
 
+def test_A_RETRY_04_a_time_limit_of_any_length_fires_no_timer_early(client, warnings):
+    client.configure(enqueue_timeout_ms=1e300)
+    ping(client).mutate({})
+    assert warnings == []
+
+
 def test_B27_B28_B29_headers_merge_without_regard_to_case(client, fake):
     asked = []
     note = client.define(key="note", request=lambda vars: vars["request"])

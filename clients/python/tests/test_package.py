@@ -17,7 +17,8 @@ UPLOAD = """
 import sys, threading, outtray
 done = threading.Event()
 with outtray.UploadClient(sys.argv[1]) as client:
-    send = client.define(key="file", request=lambda vars: {"url": sys.argv[2], "method": "PUT", "file": sys.argv[3]},
+    request = {"url": sys.argv[2], "method": "PUT", "file": sys.argv[3]}
+    send = client.define(key="file", request=lambda vars: request,
                          on_success=lambda response, vars, meta: print(response["status"]) or done.set())
     client.configure()
     send.mutate({})

@@ -14,6 +14,7 @@ from conftest import CLIENT, until
 
 from outtray import (
     AsyncUploadClient,
+    CallError,
     ClosedError,
     ForkedError,
     InvalidError,
@@ -247,6 +248,15 @@ def test_a_script_that_forgets_to_close_still_ends_and_leaves_nothing(binary, tm
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
     assert (done.returncode, done.stderr) == (0, "")
     until(lambda: not pathlib.Path(f"/proc/{done.stdout.strip()}").exists())
+
+
+def test_a_sidecar_of_another_protocol_version_is_refused(opened):
+    client = opened("other version")
+    client.ping()
+    until(lambda: client._link._process is None)
+    with pytest.raises(CallError, match="version 1 is not served") as caught:
+        client.ping()
+    assert (caught.value.code, caught.value.data["supported"]) == ("E_VERSION", [2])
 
 
 def test_background_becomes_on_disconnect():

@@ -1,4 +1,5 @@
 """What README.md shows runs, and the reference is up to date."""
+
 import os
 import re
 import subprocess
@@ -15,8 +16,14 @@ BLOCKS = re.findall(r"```python\n(.*?)```", (CLIENT / "README.md").read_text(enc
 def run(code, tmp_path, url="https://api.example.com"):
     environment = {**os.environ, "OUTTRAY_BINARY": BINARY, "PYTHONPATH": str(CLIENT / "src")}
     code = code.replace("https://api.example.com", url).replace("/tmp/plan.txt", str(tmp_path / "plan.txt"))
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], cwd=tmp_path, env=environment, text=True,
-                          capture_output=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -46,4 +53,11 @@ def test_every_file_of_the_package_is_in_the_table():
     text = (CLIENT / "README.md").read_text(encoding="utf-8")
     files = {path.name for path in (CLIENT / "src" / "outtray").glob("*.py")}
     missing = {name for name in files if f"`{name}`" not in text}
-    assert missing == {"__init__.py", "_errors.py", "_json.py", "_backlog.py", "_version.py", "_fakequeue.py"}
+    assert missing == {
+        "__init__.py",
+        "_errors.py",
+        "_json.py",
+        "_backlog.py",
+        "_version.py",
+        "_fakequeue.py",
+    }

@@ -353,6 +353,7 @@ class UploadClient:
         entry_id, answer = self._uploads.enqueue(key, vars, given_id)
         try:
             limit = self._uploads.definitions.settings.enqueue_timeout_ms / 1000
+            limit = min(limit, threading.TIMEOUT_MAX)
             try:
                 answer.result(limit)
             except FutureTimeout:

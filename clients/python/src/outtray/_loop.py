@@ -31,6 +31,7 @@ class Loop:
         running = asyncio.get_running_loop()
         if self._loop is None:
             self._loop = running
+            self.wake()  # What came before there was a loop.
         elif self._loop is not running:
             raise OuttrayError(
                 "E_LOOP", "this client belongs to another event loop, that of its first call"
@@ -41,7 +42,7 @@ class Loop:
         self._in_loop(lambda: self._begin(event))
 
     def wake(self) -> None:
-        if not self._telling:
+        if self._loop is not None and not self._telling:
             self._telling = True
             self._in_loop(self._tell)
 
@@ -65,9 +66,12 @@ class Loop:
             self._timer.cancel()
 
     def _in_loop(self, function: Callable[[], None]) -> None:
-        if self._loop is None or self._loop.is_closed():
-            return  # Nobody is there to hear; outcomes come again.
-        self._loop.call_soon_threadsafe(function)
+        if self._loop is None:
+            return
+        try:
+            self._loop.call_soon_threadsafe(function)
+        except RuntimeError:
+            pass  # The loop is closed: nobody is there to hear, and outcomes come again.
 
     def _begin(self, event: Mapping[str, Any]) -> None:
         task = asyncio.get_running_loop().create_task(self._run(event))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Dict, List, Literal, Mapping, Sequence, TypedDict, Union
 
 PROTOCOL_VERSION = 1
@@ -85,7 +86,7 @@ class FormField(_FormField, total=False):
     """One field of a multipart/form-data body (RFC 7578): exactly one of `string` and `path`. Only double quote, CR and LF of a name are escaped, as %22, %0D and %0A (B134)."""
 
     string: str  # The field's value.
-    path: str  # Absolute path taken byte for byte, or a file:// URL, which is percent-decoded. It names a regular file outside the queue's directory (D29).
+    path: Union[str, os.PathLike[str]]  # Absolute path taken byte for byte, or a file:// URL, which is percent-decoded. It names a regular file outside the queue's directory (D29).
     fileName: str  # File name announced with `path`; absent takes the last component of the path.
 
 
@@ -194,7 +195,7 @@ class Descriptor(TypedDict, total=False):
     headers: Mapping[str, str]  # Request header fields by name. Names are HTTP tokens, and no two differ only in case. A value has no control character but tab and is sent as UTF-8; an empty one is sent empty. Content-Length, Transfer-Encoding, Host, Connection, Expect, TE, Trailer, Upgrade, Keep-Alive and Proxy-* are refused (D32). X-Request-Id is overwritten for each attempt (D19).
     data: Any  # JSON body, any JSON value, sent exactly as it stood in the host's line; null sends the body `null`, absent is no body (B9).
     form: Sequence[FormField]  # multipart/form-data body, at least one field.
-    file: str  # Whole file as body, see Path. An empty file is a body of length 0 (D9).
+    file: Union[str, os.PathLike[str]]  # Whole file as body, see Path. An empty file is a body of length 0 (D9).
     parts: Sequence[Part]  # Sends `file` as these requests, at least one.
     accept: Sequence[AcceptRule]  # Answers outside 2xx that count as success; default [].
     expiresAt: int  # Epoch milliseconds after which a live entry settles `expired`; may lie in the past. Default: now + lifetimeMs. Inclusive (D4).

@@ -77,6 +77,7 @@ class Session:
         self._starts: Deque[float] = deque()
         self._last_exit: Optional[OuttrayError] = None
         self._again: List[Waiting] = []
+        self._refusal: Optional[OuttrayError] = None
         self._closed = False
 
     def attach(self, listener: Listener) -> None:
@@ -127,6 +128,8 @@ class Session:
             self._process.write(frame)
 
     def _start(self) -> None:
+        if self._refusal is not None:
+            raise self._refusal
         now = self._clock()
         while self._starts and self._starts[0] <= now - STARTS_WITHIN_S:
             self._starts.popleft()
@@ -154,7 +157,12 @@ class Session:
         error = answer.exception()
         if error is None:
             connection.max_line = answer.result()["limits"]["maxLine"]
-        elif not isinstance(error, SidecarExited):
+        elif isinstance(error, OuttrayError) and error.code not in ("E_SIDECAR_EXITED", "E_CLOSED"):
+            # Of another protocol version: whatever it answers may mean something else.
+            with self._lock:
+                self._refusal = error
+                if self._process is not None:
+                    self._process.end_input()
             self._warn(f"the sidecar refuses this client: {error}", error)
 
     def _told(self, method: str, answer: "Future[Any]") -> None:
@@ -209,6 +217,8 @@ class Session:
         for waiting in again:
             with self._lock:
                 try:
+                    if self._closed:
+                        raise ClosedError()
                     self._send(waiting)
                 except OuttrayError as reason:
                     waiting.fail(reason)

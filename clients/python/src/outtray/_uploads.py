@@ -34,6 +34,7 @@ from ._session import Link
 
 Sink = Callable[[str, object], None]
 EventListener = Callable[[Any], object]
+GONE = ("E_CLOSED", "E_SIDECAR_EXITED")
 SHOWN = ("state", "progress", "attempt")
 SUBSCRIBE_AGAIN_S = (1.0, 60.0)
 log = logging.getLogger("outtray")
@@ -258,7 +259,7 @@ class Uploads:
     def _report(self, method: str, event_id: str) -> None:
         def answered(answer: "Future[Any]") -> None:
             error = answer.exception()
-            if error is not None and getattr(error, "code", "") not in ("E_CLOSED", "E_SIDECAR_EXITED"):
+            if error is not None and getattr(error, "code", "") not in GONE:
                 self.warn(f"{method} failed for {event_id}: {error}", error)
 
         params = object_text([("eventIds", [event_id])])
@@ -273,7 +274,8 @@ class Uploads:
         def answered(answer: "Future[Any]") -> None:
             error = answer.exception()
             if error is not None:
-                self.warn(f"state events were lost and the rows cannot be read: {error}", error)
+                if getattr(error, "code", "") not in GONE:
+                    self.warn(f"state events were lost and the rows cannot be read: {error}", error)
                 return
             page: Dict[str, Any] = answer.result()
             for row in page["requests"]:
