@@ -1,4 +1,4 @@
-"""The frame vectors are sound: a plain reader of the rules reports what they say, and messages are real ones."""
+"""The frame vectors are sound: a plain reader of the rules reports what they say."""
 import json
 import pathlib
 
@@ -21,7 +21,8 @@ def expanded(value):
 
 def stream(vector):
     chunks = [expanded(chunk) for chunk in vector["chunks"]]
-    return b"".join(bytes.fromhex(chunk["hex"]) if isinstance(chunk, dict) else chunk.encode() for chunk in chunks)
+    return b"".join(bytes.fromhex(chunk["hex"]) if isinstance(chunk, dict) else chunk.encode()
+                    for chunk in chunks)
 
 
 def heard(line, waiting):

@@ -4,8 +4,8 @@
     upload_folder.py FOLDER URL [--queue DIR] [--token TOKEN]
 
 The queue is on disk: interrupt it, or pull the plug, and run the same command again. What arrived is noted
-beside the queue and not sent again. With tqdm installed the bar is tqdm's. Exit status 1 when a file was refused
-for good.
+beside the queue and not sent again. With tqdm installed the bar is tqdm's. Exit status 1 when a file was
+refused for good.
 """
 
 import argparse
