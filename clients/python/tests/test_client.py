@@ -152,6 +152,22 @@ def test_B93_a_throwing_listener_disturbs_nobody(client, fake, warnings):
     assert any("a listener for state failed" in message for message in warnings)
 
 
+def test_a_listener_that_exits_disturbs_nobody(client, fake, warnings):
+    seen = Seen()
+
+    def leave(row):
+        raise SystemExit
+
+    client.add_listener("state", leave)
+    client.add_listener("state", seen.add)
+    client.configure()
+    note = ping(client)
+    note.mutate({})
+    note.mutate({})
+    seen.wait(2)
+    assert until(lambda: len(warnings) == 2)
+
+
 def test_a_listener_that_never_returns_holds_up_no_call_and_no_handler(client, fake):
     stuck, gate, handled = Seen(), threading.Event(), Seen()
     client.add_listener("state", lambda row: stuck.add(1) or gate.wait(30))

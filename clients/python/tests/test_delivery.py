@@ -71,7 +71,7 @@ def test_B63_B64_one_at_a_time_in_order_and_on_after_a_failure():
 def test_B65_a_malformed_event_is_warned_about_once_and_not_acknowledged():
     delivery, _ = machine()
     broken = {"eventId": "old", "type": "completed"}
-    assert delivery.settled(broken)[1:] == [Release("old")]
+    assert kinds(delivery.settled(broken)) == [Warn]
     assert delivery.settled(broken) == []
 
 

@@ -232,6 +232,27 @@ def test_the_asyncio_client_with_the_real_sidecar(tmp_path):
     assert sorted(seen) == list(range(100))
 
 
+def test_thousands_of_calls_in_flight_and_a_line_of_8_mb(tmp_path):
+    seen = []
+
+    async def main():
+        done = asyncio.Event()
+        async with AsyncUploadClient(tmp_path / "queue", binary=BINARY) as client:
+            note = poster(client, server, on_success=lambda v, vars, meta: seen.append(vars) or done.set())
+            await client.configure(max_vars_bytes=8 << 20)
+            await client.pause()
+            vars = {"long": "☃" * (8 * 1000 * 1000 // 3)}
+            calls = [client.ping() for _ in range(6000)]
+            await asyncio.gather(*calls, note.mutate(vars, id="big"))
+            assert (await client.get_requests(id="big"))[0]["vars"] == vars
+            await client.resume()
+            await asyncio.wait_for(done.wait(), 60)
+            assert seen == [vars]
+
+    with Server() as server:
+        asyncio.run(main())
+
+
 def test_awaiting_auth_goes_on_with_fresh_headers(open_client):
     seen = Seen()
     with Server(

@@ -190,6 +190,7 @@ def test_a_client_in_a_forked_child_says_so_and_lets_the_sidecar_go(opened, tmp_
     if child == 0:
         status = 1
         try:
+            client.close()
             client.ping()
         except ForkedError as error:
             status = 0 if "make a client here" in str(error) else 2

@@ -280,7 +280,7 @@ class AsyncUploadClient:
 
     async def close(self) -> None:
         """As `UploadClient.close`, without blocking the loop."""
-        if self._ended:
+        if self._ended or self._uploads.forked:
             return
         loop = self._shell.enter()
         self._uploads.stop()
@@ -291,6 +291,7 @@ class AsyncUploadClient:
         self._ended = True
 
     def _enter(self) -> None:
+        self._uploads.check_process()
         if self._closed:
             raise ClosedError()
         self._shell.enter()

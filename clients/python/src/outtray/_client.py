@@ -328,8 +328,10 @@ class UploadClient:
         """Ends the sidecar; accepted work stays on disk.
 
         Waits for running handlers at most 5 s, for the process at most 12 s, and leaves none behind but one
-        in the background. A second call does nothing.
+        in the background. A second call does nothing, and neither does one in a child after a fork.
         """
+        if self._uploads.forked:
+            return
         with self._closing:
             if self._ended:
                 return
@@ -341,6 +343,7 @@ class UploadClient:
             self._ended = True
 
     def _check_open(self) -> None:
+        self._uploads.check_process()
         if self._closed:
             raise ClosedError()
 

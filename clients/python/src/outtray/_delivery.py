@@ -97,10 +97,7 @@ class Delivery:
             if event_id in self._malformed:
                 return []
             remember(self._malformed, event_id)
-            return [
-                Warn(f"outcome {event_id} has no id, key or kind and was released", outcome),
-                Release(event_id),
-            ]
+            return [Warn(f"outcome {event_id} has no id, key or kind and is left alone", outcome)]
         self._held.add(event_id)
         self._lane(outcome["id"]).waiting.append(outcome)
         return self._advance(outcome["id"])

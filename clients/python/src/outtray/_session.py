@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import threading
 import time
 from collections import deque
@@ -11,7 +10,7 @@ from concurrent.futures import Future
 from typing import Any, Callable, Deque, List, Optional, Protocol, Tuple
 
 from ._connection import Answer, Connection, Event, Noise
-from ._errors import ClosedError, ForkedError, OuttrayError, SidecarExited, error_of
+from ._errors import ClosedError, OuttrayError, SidecarExited, error_of
 from ._json import Text, object_text
 from ._process import Launch, SidecarProcess
 from ._protocol import PROTOCOL_VERSION
@@ -70,7 +69,6 @@ class Session:
         self._launch = launch
         self._clock = clock
         self._lock = threading.RLock()
-        self._pid = os.getpid()
         self._listener: Optional[Listener] = None
         self._process: Optional[SidecarProcess] = None
         self._connection: Connection[Waiting] = Connection()
@@ -84,8 +82,6 @@ class Session:
         self._listener = listener
 
     def call(self, method: str, params: Text, start: bool = True) -> "Future[Any]":
-        if os.getpid() != self._pid:
-            raise ForkedError(self._pid, os.getpid())
         waiting = Waiting(method, params)
         with self._lock:
             if self._closed or (self._process is None and not start):
@@ -96,8 +92,6 @@ class Session:
 
     def close(self, seconds: float) -> None:
         """Ends the sidecar and reaps it; a background one is left to finish. Bounded by about `seconds`."""
-        if os.getpid() != self._pid:
-            raise ForkedError(self._pid, os.getpid())
         with self._lock:
             self._closed = True
             process, connection = self._process, self._connection

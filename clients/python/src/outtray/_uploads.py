@@ -6,6 +6,7 @@ A client brings what differs, its `Shell`: where handlers run, and where listene
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from concurrent.futures import Future
@@ -27,7 +28,7 @@ from . import _definition as definition
 from ._backlog import Backlog
 from ._definition import UNSET, Definitions, HeadersProvider, Spec, Unset
 from ._delivery import Acknowledge, Delivery, Handle, Order, Show, Warn
-from ._errors import InvalidError, OuttrayError, SidecarExited
+from ._errors import ForkedError, InvalidError, OuttrayError, SidecarExited
 from ._json import Text, object_text
 from ._protocol import EVENTS
 from ._session import Link
@@ -86,6 +87,7 @@ class Uploads:
         self._backlog = Backlog()
         self._listeners: List[Tuple[str, EventListener, object]] = []
         self._configured = False
+        self._pid = os.getpid()
         self._network: Optional[Text] = None
         self._subscribe_at: Optional[float] = None
         self._subscribe_wait = SUBSCRIBE_AGAIN_S[0]
@@ -114,6 +116,16 @@ class Uploads:
         return calls + ([("subscribe", subscription())] if self._configured else [])
 
     # For the clients.
+
+    def check_process(self) -> None:
+        """ForkedError in a child; before any lock, which another thread may have held at the fork."""
+        if self.forked:
+            raise ForkedError(self._pid, os.getpid())
+
+    @property
+    def forked(self) -> bool:
+        """Whether this process is a child of the one that made the client."""
+        return os.getpid() != self._pid
 
     def define(self, spec: Spec) -> None:
         with self._lock:
@@ -297,7 +309,12 @@ class Uploads:
         for function in functions:
             try:
                 function(dict(params))
-            except Exception as error:
+            except BaseException as error:
+                if (
+                    not isinstance(error, Exception)
+                    and threading.current_thread() is threading.main_thread()
+                ):
+                    raise  # An interrupt, or an exit that the loop's program wants.
                 self._give_warning(f"a listener for {name} failed: {error}", error)
 
     def _give_warning(self, message: str, detail: object) -> None:
