@@ -1,41 +1,7 @@
-import json
-import pathlib
-import sys
-import threading
-
 import pytest
+from rig import CheckedFake
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-CLIENT = ROOT / "clients" / "python"
-sys.path[:0] = [str(CLIENT / "src"), str(ROOT / "protocol")]
-
-from validate import Validator  # noqa: E402
-
-from outtray import UploadClient  # noqa: E402
-from outtray.testing import FakeSidecar  # noqa: E402
-
-VALIDATOR = Validator(json.loads((ROOT / "protocol" / "openrpc.json").read_text(encoding="utf-8")))
-PING = {"url": "https://api.test/ping"}
-
-
-class CheckedFake(FakeSidecar):
-    """Holds every call of a test against the document."""
-
-    def call(self, method, params, start=True):
-        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": json.loads(params)}
-        problems = VALIDATOR.check_request(request)
-        assert problems == [], f"{method}: {problems}"
-        return super().call(method, params, start)
-
-
-@pytest.fixture
-def root():
-    return ROOT
-
-
-@pytest.fixture
-def validator():
-    return VALIDATOR
+from outtray import UploadClient
 
 
 @pytest.fixture
@@ -53,35 +19,3 @@ def client(fake, warnings):
     made = UploadClient(sidecar=fake, on_warning=lambda message, detail: warnings.append(message))
     yield made
     made.close()
-
-
-class Seen:
-    """A list that a test can wait on."""
-
-    def __init__(self):
-        self.items, self._changed = [], threading.Condition()
-
-    def add(self, item):
-        with self._changed:
-            self.items.append(item)
-            self._changed.notify_all()
-
-    def wait(self, count, seconds=10):
-        with self._changed:
-            assert self._changed.wait_for(lambda: len(self.items) >= count, seconds), self.items
-            return list(self.items)
-
-
-def until(condition, seconds=10):
-    """Waits for a condition that other threads bring about."""
-    gate = threading.Event()
-    for _ in range(int(seconds * 200)):
-        value = condition()
-        if value:
-            return value
-        gate.wait(0.005)
-    raise AssertionError("the condition did not come true")
-
-
-def ping(client, key="ping", **more):
-    return client.define(key=key, request=lambda vars: PING, **more)

@@ -5,7 +5,7 @@ import inspect
 import threading
 
 import pytest
-from conftest import PING, CheckedFake, ping
+from rig import PING, CheckedFake, ping
 
 from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, OuttrayError
 from outtray.testing import NotAcknowledged

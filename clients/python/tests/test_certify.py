@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import CLIENT, ROOT
+from rig import CLIENT, ROOT
 
 CERTIFY = [sys.executable, str(ROOT / "protocol" / "certify.py")]
 DRIVER = [sys.executable, str(CLIENT / "tests" / "driver.py")]

@@ -4,7 +4,7 @@ import inspect
 import threading
 
 import pytest
-from conftest import PING, Seen, ping, until
+from rig import PING, Seen, ping, until
 
 from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, UploadClient
 

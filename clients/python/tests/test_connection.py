@@ -5,8 +5,8 @@ import re
 import time
 
 import pytest
-from conftest import ROOT
 from play import WILDCARD, read_conversation
+from rig import ROOT
 
 from outtray import OuttrayError
 from outtray._connection import Answer, Connection, Event, Noise

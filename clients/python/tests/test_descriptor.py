@@ -4,7 +4,7 @@ import os
 import pathlib
 
 import pytest
-from conftest import PING
+from rig import PING
 
 from outtray import InvalidError
 from outtray._descriptor import check_descriptor, nearest

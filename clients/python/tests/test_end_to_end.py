@@ -8,13 +8,12 @@ import threading
 import time
 
 import pytest
-from conftest import ROOT, Seen, until
+from rig import BINARY, Seen, needs_binary, until
 from web import Server
 
 from outtray import AsyncUploadClient, CallError, InvalidError, SidecarExited, UploadClient
 
-BINARY = os.environ.get("OUTTRAY", str(ROOT / ".build" / "outtray"))
-pytestmark = pytest.mark.skipif(not os.access(BINARY, os.X_OK), reason="no binary: set OUTTRAY or build it")
+pytestmark = needs_binary
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ import sys
 import threading
 
 import pytest
-from conftest import CLIENT, ROOT, until
+from rig import BINARY, CLIENT, needs_binary, until
 from web import Server
 
-BINARY = os.environ.get("OUTTRAY", str(ROOT / ".build" / "outtray"))
-pytestmark = pytest.mark.skipif(not os.access(BINARY, os.X_OK), reason="no binary: set OUTTRAY or build it")
+pytestmark = needs_binary
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from conftest import PING, CheckedFake, Seen, ping, until
+from rig import PING, CheckedFake, Seen, ping, until
 
 from outtray import CallError, UploadClient
 from outtray.testing import FakeSidecar, NotAcknowledged, create_fake_sidecar

@@ -5,7 +5,7 @@ import logging
 import threading
 
 import pytest
-from conftest import Seen, ping, until
+from rig import Seen, ping, until
 
 from outtray import UploadClient
 from outtray.testing import FakeSidecar, NotAcknowledged

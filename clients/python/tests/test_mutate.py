@@ -8,7 +8,7 @@ import time
 import uuid
 
 import pytest
-from conftest import PING, CheckedFake, Seen, ping, until
+from rig import PING, CheckedFake, Seen, ping, until
 
 from outtray import CallError, InvalidError, UploadClient
 from outtray._definition import Definitions, make_spec

@@ -7,11 +7,10 @@ import sys
 import zipfile
 
 import pytest
-from conftest import ROOT
+from rig import BINARY, ROOT, needs_binary
 from web import Server
 
-BINARY = os.environ.get("OUTTRAY", str(ROOT / ".build" / "outtray"))
-pytestmark = pytest.mark.skipif(not os.access(BINARY, os.X_OK), reason="no binary: set OUTTRAY or build it")
+pytestmark = needs_binary
 
 UPLOAD = """
 import sys, threading, outtray

@@ -10,7 +10,7 @@ import threading
 import time
 
 import pytest
-from conftest import CLIENT, until
+from rig import CLIENT, until
 
 from outtray import (
     AsyncUploadClient,

@@ -5,11 +5,9 @@ import re
 import subprocess
 import sys
 
-import pytest
-from conftest import CLIENT, ROOT
+from rig import BINARY, CLIENT, needs_binary
 from web import Server
 
-BINARY = os.environ.get("OUTTRAY", str(ROOT / ".build" / "outtray"))
 BLOCKS = re.findall(r"```python\n(.*?)```", (CLIENT / "README.md").read_text(encoding="utf-8"), re.S)
 
 
@@ -28,7 +26,7 @@ def run(code, tmp_path, url="https://api.example.com"):
     return done.stdout
 
 
-@pytest.mark.skipif(not os.access(BINARY, os.X_OK), reason="no binary: set OUTTRAY or build it")
+@needs_binary
 def test_the_quick_starts_run(tmp_path):
     with Server(lambda request: (201, b'{"comment": {"id": 7}}')) as server:
         assert run(BLOCKS[0], tmp_path, server.url) == "added 7 to s1\n"

@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from conftest import PING, Seen, ping, until
+from rig import PING, Seen, ping, until
 
 from outtray import CallError, InvalidError, UploadClient
 from outtray.testing import NotAcknowledged

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import CLIENT
+from rig import CLIENT
 
 TESTS = CLIENT / "tests"
 
