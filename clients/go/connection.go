@@ -142,6 +142,9 @@ func (c *connection) keep(bytes []byte) {
 	c.mu.Unlock()
 	if len(c.buffer)+len(bytes) > limit {
 		c.skip = true
+		if room := limit - len(c.buffer); room > 0 {
+			c.buffer = append(c.buffer, bytes[:room]...)
+		}
 		c.tooLong(limit)
 		c.buffer = nil
 		return

@@ -1,0 +1,3 @@
+package outtray_test
+
+func playSidecar(mode string) {}
