@@ -38,15 +38,15 @@ func (c *Client) doKeys(ctx context.Context, method string, keys []string) error
 	return c.do(ctx, method, p.member("keys", append([]string{}, keys...)))
 }
 
-// Cancel settles a live entry as cancelled, and forgets a settled one with its body and its outcomes. No handler
-// is called. An id that is unknown is no error.
+// Cancel settles a live entry as cancelled, and forgets a settled one with its body and its outcomes. No
+// handler is called. An id that is unknown is no error.
 func (c *Client) Cancel(ctx context.Context, id string) error {
 	var p params
 	return c.do(ctx, MethodCancel, p.member("id", id))
 }
 
-// SetWifiOnly sets whether entries without a WifiOnly of their own wait for an unmetered network. It is stored,
-// and counts for queued entries at once.
+// SetWifiOnly sets whether entries without a WifiOnly of their own wait for an unmetered network. It is
+// stored, and counts for queued entries at once.
 func (c *Client) SetWifiOnly(ctx context.Context, wifiOnly bool) error {
 	var p params
 	return c.do(ctx, MethodSetWifiOnly, p.member("wifiOnly", wifiOnly))
@@ -86,8 +86,8 @@ type HeaderPatch struct {
 	Origin string
 }
 
-// UpdateHeaders merges header fields into every entry covered, settled ones too, and lets entries that wait in
-// awaiting-auth go on. This is how a fresh token reaches them.
+// UpdateHeaders merges header fields into every entry covered, settled ones too, and lets entries that wait
+// in awaiting-auth go on. This is how a fresh token reaches them.
 func (c *Client) UpdateHeaders(ctx context.Context, patch HeaderPatch) error {
 	headers := patch.Headers
 	if headers == nil {
@@ -112,8 +112,8 @@ type Filter struct {
 	State State
 }
 
-// GetRequests gives the entries that the queue has not forgotten, by age. It reads page by page; an entry that
-// is there all the while is in it exactly once.
+// GetRequests gives the entries that the queue has not forgotten, by age. It reads page by page; an entry
+// that is there all the while is in it exactly once.
 func (c *Client) GetRequests(ctx context.Context, filter Filter) ([]Row, error) {
 	rows := []Row{}
 	cursor := ""
@@ -149,8 +149,8 @@ type Explanation struct {
 	Gates []Gate `json:"gates"`
 }
 
-// Explain says everything that holds an entry back now. A sidecar whose Capabilities do not name explain fails
-// it with ErrMethod.
+// Explain says everything that holds an entry back now. A sidecar whose Capabilities do not name explain
+// fails it with ErrMethod.
 func (c *Client) Explain(ctx context.Context, id string) (Explanation, error) {
 	var p params
 	var explanation Explanation

@@ -84,8 +84,9 @@ type Client struct {
 
 // Open starts a sidecar on a directory. ctx bounds the start alone.
 //
-// It fails with ErrBinaryMissing, ErrLoaderMissing or ErrSpawn when the program cannot be run, with ErrDirectory
-// or ErrLocked when it cannot use the directory, and with ErrVersion when it speaks another protocol.
+// It fails with ErrBinaryMissing, ErrLoaderMissing or ErrSpawn when the program cannot be run, with
+// ErrDirectory or ErrLocked when it cannot use the directory, and with ErrVersion when it speaks another
+// protocol.
 func Open(ctx context.Context, options Options) (*Client, error) {
 	sidecar := options.Sidecar
 	if sidecar == nil {
@@ -147,8 +148,8 @@ func (c *Client) Server() Server {
 
 // Close ends the client and its sidecar, and waits until that process is reaped. Accepted work is kept. No
 // handler starts any more; those that run have 5 s, or until ctx ends, to return and be acknowledged. Then
-// their context ends. A sidecar that does not end by itself within 5 s is ended by signals. Further calls fail
-// with ErrClosed; closing again does nothing.
+// their context ends. A sidecar that does not end by itself within 5 s is ended by signals. Further calls
+// fail with ErrClosed; closing again does nothing.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {

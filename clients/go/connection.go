@@ -11,8 +11,8 @@ import (
 // A buffer that grew beyond this for one long line is let go after it.
 const keptBuffer = 1 << 20
 
-// connection is the protocol without the process: bytes in, bytes out, and the table of calls that wait for an
-// answer. It does no I/O, so that every cut of the stream can be tried in a test.
+// connection is the protocol without the process: bytes in, bytes out, and the table of calls that wait for
+// an answer. It does no I/O, so that every cut of the stream can be tried in a test.
 type connection struct {
 	// send takes one whole frame, its LF included. It must not block: the reader would stand still with it.
 	send func(frame []byte)
@@ -54,7 +54,8 @@ type frameError struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-func newConnection(send func([]byte), event func(string, json.RawMessage), noise func([]byte, string)) *connection {
+func newConnection(send func([]byte), event func(string, json.RawMessage), noise func([]byte,
+	string)) *connection {
 	return &connection{send: send, event: event, noise: noise, nextID: 1,
 		pending: map[int64]*pendingCall{}, maxLine: limitMaxLine}
 }

@@ -52,7 +52,8 @@ func TestFrames(t *testing.T) {
 			t.Fatalf("%s: the call has no answer", cut)
 		}
 		var said string
-		if err := json.Unmarshal([]byte(strings.TrimPrefix(w.events[0], "state ")), &said); err != nil || said != awkward {
+		if err := json.Unmarshal([]byte(strings.TrimPrefix(w.events[0], "state ")), &said); err != nil ||
+			said != awkward {
 			t.Fatalf("%s: got %q", cut, said)
 		}
 		if len(w.events) != 3 || w.events[1] != `progress {"raw":"`+"\u2028漢😀"+`"}` || w.events[2] != "resync {}" ||
@@ -68,23 +69,25 @@ func TestFrames(t *testing.T) {
 			})
 		}
 	})
-	t.Run("A-RPC-07: byte by byte, three at a time, all at once, in a buffer that is used again", func(t *testing.T) {
-		for _, size := range []int{1, 3, len(stream)} {
-			check(t, fmt.Sprint("pieces of ", size), func(w *wire) {
-				buffer := make([]byte, size)
-				for rest := stream; len(rest) > 0; {
-					count := copy(buffer, rest)
-					w.receive(buffer[:count])
-					rest = rest[count:]
-				}
-			})
-		}
-	})
+	t.Run("A-RPC-07: byte by byte, three at a time, all at once, in a buffer that is used again",
+		func(t *testing.T) {
+			for _, size := range []int{1, 3, len(stream)} {
+				check(t, fmt.Sprint("pieces of ", size), func(w *wire) {
+					buffer := make([]byte, size)
+					for rest := stream; len(rest) > 0; {
+						count := copy(buffer, rest)
+						w.receive(buffer[:count])
+						rest = rest[count:]
+					}
+				})
+			}
+		})
 	t.Run("A-RPC-06: a line of 8 MB in small pieces, in no time, and the one after", func(t *testing.T) {
 		w := newWire()
 		call, _ := w.begin("ping", json.RawMessage("{}"))
 		body := strings.Repeat("é", 4<<20)
-		line := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + body + "\"}\n" + `{"jsonrpc":"2.0","method":"resync"}` + "\n")
+		line := []byte(`{"jsonrpc":"2.0","id":1,"result":"` + body +
+			"\"}\n" + `{"jsonrpc":"2.0","method":"resync"}` + "\n")
 		start := time.Now()
 		for rest := line; len(rest) > 0; {
 			count := 8 << 10
@@ -112,7 +115,8 @@ func TestFrames(t *testing.T) {
 		call, _ := w.begin("ping", json.RawMessage("{}"))
 		long := strings.Repeat("x", 200)
 		for _, piece := range []string{`{"jsonrpc":"2.0","id":1,"result":"` + long, long, long + "\"}\n",
-			`{"jsonrpc":"2.0","method":"state","params":"` + long, "more" + `"}` + "\n", `{"method":"resync"}` + "\n"} {
+			`{"jsonrpc":"2.0","method":"state","params":"` + long, "more" + `"}` + "\n", `{"method":"resync"}` +
+				"\n"} {
 			w.receive([]byte(piece))
 		}
 		<-call.done
@@ -137,21 +141,23 @@ func TestFrames(t *testing.T) {
 		w.receive([]byte(`{"id":1,"result":{}}` + "\n"))
 		<-call.done
 	})
-	t.Run("what is no frame for us is noise: garbage, null, an unknown id, an id of another type", func(t *testing.T) {
-		w := newWire()
-		call, _ := w.begin("ping", json.RawMessage("{}"))
-		w.receive([]byte("hello\n[1]\n7\n" + `{"id":99,"result":{}}` + "\n" + `{"id":"1","result":{}}` + "\n" +
-			`{"id":null,"error":{"code":-32700,"message":"not JSON"}}` + "\n" + `{"id":1,"result":{}}` + "\n"))
-		<-call.done
-		if len(w.noise) != 6 {
-			t.Errorf("noise: %q", w.noise)
-		}
-	})
+	t.Run("what is no frame for us is noise: garbage, null, an unknown id, an id of another type",
+		func(t *testing.T) {
+			w := newWire()
+			call, _ := w.begin("ping", json.RawMessage("{}"))
+			w.receive([]byte("hello\n[1]\n7\n" + `{"id":99,"result":{}}` + "\n" + `{"id":"1","result":{}}` + "\n" +
+				`{"id":null,"error":{"code":-32700,"message":"not JSON"}}` + "\n" + `{"id":1,"result":{}}` + "\n"))
+			<-call.done
+			if len(w.noise) != 6 {
+				t.Errorf("noise: %q", w.noise)
+			}
+		})
 	t.Run("an error has its code, path and data; one without data has its number", func(t *testing.T) {
 		w := newWire()
 		first, _ := w.begin("enqueue", json.RawMessage("{}"))
 		second, _ := w.begin("enqueue", json.RawMessage("{}"))
-		w.receive([]byte(`{"id":2,"error":{"code":-32000,"message":"new"}}` + "\n" + `{"id":1,"error":{"code":-32602,` +
+		w.receive([]byte(`{"id":2,"error":{"code":-32000,"message":"new"}}` +
+			"\n" + `{"id":1,"error":{"code":-32602,` +
 			`"message":"key is required","data":{"code":"E_INVALID","path":"key"}}}` + "\n"))
 		<-first.done
 		<-second.done
@@ -280,7 +286,8 @@ func playConversation(t *testing.T, file string, size int) {
 				t.Fatal(err)
 			}
 			calls[string(message.ID)], ids[string(message.ID)] = call, fmt.Sprint(len(w.sent))
-			wanted := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}`+"\n", len(w.sent), message.Method,
+			wanted := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}`+"\n", len(w.sent),
+				message.Method,
 				message.Params)
 			if w.sent[len(w.sent)-1] != wanted {
 				t.Errorf("sent %s instead of %s", w.sent[len(w.sent)-1], wanted)

@@ -10,23 +10,23 @@ import (
 	"unicode/utf8"
 )
 
-// Definition describes one kind of request. V is the type of its vars: anything that encoding/json writes as an
-// object, an array or null. T is what OnSuccess gets.
+// Definition describes one kind of request. V is the type of its vars: anything that encoding/json writes as
+// an object, an array or null. T is what OnSuccess gets.
 type Definition[V, T any] struct {
 	// Key is stored with every entry, 1 to 256 bytes: rename it with care.
 	Key string
 	// Request makes the HTTP request. It is called once for each Mutate. An error fails the Mutate.
 	Request func(vars V) (Descriptor, error)
 	// Response reads the answer's body for OnSuccess. body is JSON; nil when there was none. An error makes the
-	// outcome one for OnError, of kind unknown; so does a body that is not JSON, and one that was truncated is of
-	// kind truncated. The entry stays completed. Without Response, T must be Response, which is the answer as it
-	// is. DecodeJSON is a Response for many.
+	// outcome one for OnError, of kind unknown; so does a body that is not JSON, and one that was truncated is
+	// of kind truncated. The entry stays completed. Without Response, T must be Response, which is the answer
+	// as it is. DecodeJSON is a Response for many.
 	Response func(body json.RawMessage, vars V) (T, error)
 	// OnSuccess is called for a completed entry. The outcome is acknowledged when it returns nil. When it
 	// returns an error or panics, the outcome comes again at the next start or Redeliver. ctx ends with Close.
 	OnSuccess func(ctx context.Context, data T, vars V, meta Meta) error
-	// OnError is called for an entry that settled with an error, and when Response could not read the answer. The
-	// rest is as with OnSuccess.
+	// OnError is called for an entry that settled with an error, and when Response could not read the answer.
+	// The rest is as with OnSuccess.
 	OnError func(ctx context.Context, failure *OutcomeError, vars V, meta Meta) error
 }
 
@@ -64,9 +64,9 @@ type Defined[V any] struct {
 	key    string
 }
 
-// Define puts a definition in force. A key that is defined already is replaced, with a warning; the Defined that
-// came from before then uses the new one. It fails with ErrInvalid when Key is empty or too long, Request is
-// nil, or Response is nil and T is not Response.
+// Define puts a definition in force. A key that is defined already is replaced, with a warning; the Defined
+// that came from before then uses the new one. It fails with ErrInvalid when Key is empty or too long,
+// Request is nil, or Response is nil and T is not Response.
 func Define[V, T any](client *Client, definition Definition[V, T]) (*Defined[V], error) {
 	var data T
 	_, raw := any(data).(Response)
@@ -133,7 +133,8 @@ func (t *typed[V, T]) request(vars any) (Descriptor, error) {
 }
 
 func (t *typed[V, T]) deliver(ctx context.Context, event *Settled) error {
-	meta := Meta{ID: event.ID, Key: event.Key, At: event.At, Attempts: event.Attempts, RequestID: event.RequestID,
+	meta := Meta{ID: event.ID, Key: event.Key, At: event.At, Attempts: event.Attempts,
+		RequestID:  event.RequestID,
 		Deliveries: event.Deliveries}
 	if meta.Deliveries == 0 {
 		meta.Deliveries = 1

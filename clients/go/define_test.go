@@ -58,7 +58,8 @@ func TestDefine(t *testing.T) {
 		long.Key = strings.Repeat("k", 257)
 		_, err := outtray.Define(w.client, long)
 		refusedAt(t, err, "Key")
-		_, err = outtray.Define(w.client, outtray.Definition[note, int]{Key: "k", Request: noteDefinition().Request})
+		_, err = outtray.Define(w.client, outtray.Definition[note, int]{Key: "k",
+			Request: noteDefinition().Request})
 		refusedAt(t, err, "Response")
 	})
 	t.Run("B5: definitions of one client mean nothing to another", func(t *testing.T) {
@@ -234,33 +235,34 @@ type withMethod struct {
 func (withMethod) Greet() string { return "hello" }
 
 func TestEnqueueTime(t *testing.T) {
-	t.Run("B13, B24, B26: a late enqueue is warned about once, goes on, and delivery waits for it", func(t *testing.T) {
-		w := newWorld(t)
-		handled := make(chan bool, 1)
-		definition := noteDefinition()
-		definition.OnSuccess = func(context.Context, outtray.Response, note, outtray.Meta) error {
-			handled <- true
-			return nil
-		}
-		addNote := define(w, definition)
-		w.configure()
-		release := w.sidecar.HoldNext("enqueue")
-		done := make(chan error, 1)
-		go func() {
-			_, err := addNote.Mutate(ctx, note{}, outtray.ID("slow"))
-			done <- err
-		}()
-		eventually(t, "the call", func() bool { return len(w.sent("enqueue")) == 1 })
-		w.clock.advance(10*time.Second - time.Millisecond)
-		equal(t, "warnings before the limit", w.warnings.with("no answer"), 0)
-		w.clock.advance(time.Millisecond)
-		w.clock.advance(time.Hour)
-		equal(t, "warnings", w.warnings.with("no answer"), 1)
-		release()
-		must(t, <-done)
-		must(t, w.sidecar.Settle(ctx, "slow", outtraytest.Completed(200, "")))
-		<-handled
-	})
+	t.Run("B13, B24, B26: a late enqueue is warned about once, goes on, and delivery waits for it",
+		func(t *testing.T) {
+			w := newWorld(t)
+			handled := make(chan bool, 1)
+			definition := noteDefinition()
+			definition.OnSuccess = func(context.Context, outtray.Response, note, outtray.Meta) error {
+				handled <- true
+				return nil
+			}
+			addNote := define(w, definition)
+			w.configure()
+			release := w.sidecar.HoldNext("enqueue")
+			done := make(chan error, 1)
+			go func() {
+				_, err := addNote.Mutate(ctx, note{}, outtray.ID("slow"))
+				done <- err
+			}()
+			eventually(t, "the call", func() bool { return len(w.sent("enqueue")) == 1 })
+			w.clock.advance(10*time.Second - time.Millisecond)
+			equal(t, "warnings before the limit", w.warnings.with("no answer"), 0)
+			w.clock.advance(time.Millisecond)
+			w.clock.advance(time.Hour)
+			equal(t, "warnings", w.warnings.with("no answer"), 1)
+			release()
+			must(t, <-done)
+			must(t, w.sidecar.Settle(ctx, "slow", outtraytest.Completed(200, "")))
+			<-handled
+		})
 	t.Run("B25: one in time is never warned about", func(t *testing.T) {
 		w := newWorld(t)
 		w.mutated(define(w, noteDefinition()).Mutate(ctx, note{}))

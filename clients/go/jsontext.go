@@ -34,8 +34,8 @@ func jsonText(value any) (json.RawMessage, error) {
 	return line, nil
 }
 
-// exactText checks JSON that the caller wrote. A line feed between tokens would end the frame, so it becomes a
-// space.
+// exactText checks JSON that the caller wrote. A line feed between tokens would end the frame, so it becomes
+// a space.
 func exactText(raw json.RawMessage) (json.RawMessage, error) {
 	if !utf8.Valid(raw) {
 		return nil, errors.New("it is no UTF-8")

@@ -16,9 +16,9 @@ type StateEvent struct {
 	Reason string
 }
 
-// OnState adds a listener for transitions. It sees events from the first Configure on. A listener that is slow
-// gets the newest event of each entry, and all rows again after events were lost. The same function added twice
-// is called twice. remove ends it; a call that runs then is not waited for.
+// OnState adds a listener for transitions. It sees events from the first Configure on. A listener that is
+// slow gets the newest event of each entry, and all rows again after events were lost. The same function
+// added twice is called twice. remove ends it; a call that runs then is not waited for.
 func (c *Client) OnState(listener func(StateEvent)) (remove func()) {
 	feed := &feed[StateEvent]{call: listener, same: func(a, b StateEvent) bool { return a.ID == b.ID }}
 	feed.again = func() {
@@ -33,15 +33,15 @@ func (c *Client) OnState(listener func(StateEvent)) (remove func()) {
 	return listen(c, &c.listeners.state, feed)
 }
 
-// OnProgress adds a listener for the bytes of running entries. A slow one gets the newest value of each entry.
-// The rest is as with OnState.
+// OnProgress adds a listener for the bytes of running entries. A slow one gets the newest value of each
+// entry. The rest is as with OnState.
 func (c *Client) OnProgress(listener func(Progress)) (remove func()) {
 	return listen(c, &c.listeners.progress, &feed[Progress]{call: listener,
 		same: func(a, b Progress) bool { return a.ID == b.ID }})
 }
 
-// OnAttempt adds a listener for single HTTP requests. Events are dropped, with a warning, for one that is slow.
-// The rest is as with OnState.
+// OnAttempt adds a listener for single HTTP requests. Events are dropped, with a warning, for one that is
+// slow. The rest is as with OnState.
 func (c *Client) OnAttempt(listener func(Attempt)) (remove func()) {
 	return listen(c, &c.listeners.attempt, &feed[Attempt]{call: listener})
 }

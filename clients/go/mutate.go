@@ -9,8 +9,8 @@ import (
 
 // Accepted says what became of a Mutate.
 type Accepted struct {
-	// ID names the entry. It is there also when Mutate fails after the id was known: after ErrExited, or when ctx
-	// ended, the same Mutate under this ID finds what may have been made before.
+	// ID names the entry. It is there also when Mutate fails after the id was known: after ErrExited, or when
+	// ctx ended, the same Mutate under this ID finds what may have been made before.
 	ID string `json:"id"`
 	// Generation is which life of the entry this is, from 1.
 	Generation int64 `json:"generation"`
@@ -47,9 +47,9 @@ func OnAccepted(f func(Accepted)) MutateOption {
 // for the network; a copied source file may be deleted then. No handler of the id runs before Mutate has
 // returned.
 //
-// It has no time limit but ctx. When ctx ends first the request may have been taken all the same. It fails with
-// ErrInvalid, naming the field in Path, with ErrFileMissing, ErrStorage, or ErrRunning, and with what Request
-// or Settings.Headers returned.
+// It has no time limit but ctx. When ctx ends first the request may have been taken all the same. It fails
+// with ErrInvalid, naming the field in Path, with ErrFileMissing, ErrStorage, or ErrRunning, and with what
+// Request or Settings.Headers returned.
 func (d *Defined[V]) Mutate(ctx context.Context, vars V, options ...MutateOption) (Accepted, error) {
 	var m mutation
 	for _, option := range options {

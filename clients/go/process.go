@@ -41,9 +41,10 @@ type process struct {
 	released bool
 }
 
-// startProcess runs b. bytes gets its output in pieces, which it may not keep; ended is called when the process
-// is reaped and its output is read. log gets a copy of stderr; it may be nil.
-func startProcess(b binary, arguments, env []string, log io.Writer, bytes func([]byte), ended func(*ExitError)) (
+// startProcess runs b. bytes gets its output in pieces, which it may not keep; ended is called when the
+// process is reaped and its output is read. log gets a copy of stderr; it may be nil.
+func startProcess(b binary, arguments, env []string, log io.Writer, bytes func([]byte),
+	ended func(*ExitError)) (
 	*process, error) {
 	ours, theirs, err := makePipes()
 	if err != nil {
@@ -132,7 +133,8 @@ func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError))
 	}()
 }
 
-// expectExit is called when a pipe has ended before its time. A process without stdin or stdout answers nobody.
+// expectExit is called when a pipe has ended before its time. A process without stdin or stdout answers
+// nobody.
 func (p *process) expectExit(exited <-chan struct{}) {
 	p.mu.Lock()
 	released := p.released

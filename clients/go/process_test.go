@@ -21,8 +21,8 @@ import (
 	"outtray"
 )
 
-const greeting = `{"server":{"name":"fake","version":"1"},"pid":1,"dir":"/d","role":"owner","capabilities":[],` +
-	`"limits":{"maxLine":67108864,"maxVars":8388608,"maxInFlight":4096,"maxWindow":1024}}`
+const greeting = `{"server":{"name":"fake","version":"1"},"pid":1,"dir":"/d","role":"owner",` +
+	`"capabilities":[],"limits":{"maxLine":67108864,"maxVars":8388608,"maxInFlight":4096,"maxWindow":1024}}`
 
 // playSidecar is what this binary does when OUTTRAY_TEST_ROLE names a role: it greets, and then misbehaves.
 func playSidecar(role string) {
@@ -127,7 +127,10 @@ func TestStart(t *testing.T) {
 			o.Binary, o.Env = "", []string{"OUTTRAY_BINARY=/nowhere/too", "PATH="}
 		})
 		refused(t, err, outtray.ErrBinaryMissing, "/nowhere/too", "OUTTRAY_BINARY")
-		_, _, err = play(t, "", func(o *outtray.Options) { o.Binary, o.Env = "", []string{"OUTTRAY_BINARY=", "PATH="} })
+		_, _, err = play(t, "", func(o *outtray.Options) {
+			o.Binary, o.Env = "", []string{"OUTTRAY_BINARY=",
+				"PATH="}
+		})
 		refused(t, err, outtray.ErrBinaryMissing, "OUTTRAY_BINARY", "PATH")
 	})
 	t.Run("a loader that is missing is told from a binary that is", func(t *testing.T) {
@@ -216,7 +219,7 @@ func TestProcess(t *testing.T) {
 			must(t, err)
 		}
 	})
-	t.Run("lines on stdout that are no frames are reported once and skipped; much stderr is drained, its end kept",
+	t.Run("lines on stdout that are no frames are reported once and skipped; much stderr is drained",
 		func(t *testing.T) {
 			var copied logText
 			client, noted := mustPlay(t, "talker", func(o *outtray.Options) { o.Stderr = &copied })
@@ -290,7 +293,10 @@ func TestEnd(t *testing.T) {
 	})
 	t.Run("what inherited the pipes does not hold close up", func(t *testing.T) {
 		note := filepath.Join(t.TempDir(), "pid")
-		client, _ := mustPlay(t, "holder", func(o *outtray.Options) { o.Env = append(o.Env, "OUTTRAY_TEST_FILE="+note) })
+		client, _ := mustPlay(t, "holder", func(o *outtray.Options) {
+			o.Env = append(o.Env,
+				"OUTTRAY_TEST_FILE="+note)
+		})
 		text, err := os.ReadFile(note)
 		must(t, err)
 		sleeper := 0

@@ -72,7 +72,8 @@ func echoing(t *testing.T, client *outtray.Client, target string,
 		OnSuccess: func(_ context.Context, data, vars json.RawMessage, meta outtray.Meta) error {
 			return handler(data, vars, meta)
 		},
-		OnError: func(_ context.Context, failure *outtray.OutcomeError, _ json.RawMessage, meta outtray.Meta) error {
+		OnError: func(_ context.Context, failure *outtray.OutcomeError, _ json.RawMessage,
+			meta outtray.Meta) error {
 			t.Errorf("%s: %v", meta.ID, failure)
 			return nil
 		},
@@ -83,28 +84,29 @@ func echoing(t *testing.T, client *outtray.Client, target string,
 
 func TestReal(t *testing.T) {
 	realBinary(t)
-	t.Run("B7, A-RPC-05, A-RPC-06: awkward strings, large vars and answers come back byte for byte", func(t *testing.T) {
-		server, _ := echo(t)
-		client, noted := openReal(t, t.TempDir())
-		results := make(chan [2]string, 1)
-		send := echoing(t, client, server.URL, func(data, vars json.RawMessage, _ outtray.Meta) error {
-			results <- [2]string{string(data), string(vars)}
-			return nil
-		})
-		must(t, client.Configure(ctx, outtray.Settings{}))
-		awkward, err := outtray.TextOf([]string{"a\u2028b\u2029c\u0085d\ve\ff\rg\nh\tüß漢😀\x7f\"\\</script>&"})
-		must(t, err)
-		for _, text := range []string{string(awkward), `{"b":1.0,"a":null, "n":9007199254740993,"b":1e2}`,
-			`["` + strings.Repeat("漢", 300<<10) + `"]`, `{}`} {
-			_, err := send.Mutate(ctx, json.RawMessage(text))
+	t.Run("B7, A-RPC-05, A-RPC-06: awkward strings, large vars and answers come back byte for byte",
+		func(t *testing.T) {
+			server, _ := echo(t)
+			client, noted := openReal(t, t.TempDir())
+			results := make(chan [2]string, 1)
+			send := echoing(t, client, server.URL, func(data, vars json.RawMessage, _ outtray.Meta) error {
+				results <- [2]string{string(data), string(vars)}
+				return nil
+			})
+			must(t, client.Configure(ctx, outtray.Settings{}))
+			awkward, err := outtray.TextOf([]string{"a\u2028b\u2029c\u0085d\ve\ff\rg\nh\tüß漢😀\x7f\"\\</script>&"})
 			must(t, err)
-			got := <-results
-			// DEL, which JSON may hold as it is, stands escaped in frames.
-			equal(t, "data", strings.ReplaceAll(got[0], `\u007f`, "\x7f") == text, true)
-			equal(t, "vars", strings.ReplaceAll(got[1], `\u007f`, "\x7f") == text, true)
-		}
-		equal(t, "warnings", noted.all(), "[]")
-	})
+			for _, text := range []string{string(awkward), `{"b":1.0,"a":null, "n":9007199254740993,"b":1e2}`,
+				`["` + strings.Repeat("漢", 300<<10) + `"]`, `{}`} {
+				_, err := send.Mutate(ctx, json.RawMessage(text))
+				must(t, err)
+				got := <-results
+				// DEL, which JSON may hold as it is, stands escaped in frames.
+				equal(t, "data", strings.ReplaceAll(got[0], `\u007f`, "\x7f") == text, true)
+				equal(t, "vars", strings.ReplaceAll(got[1], `\u007f`, "\x7f") == text, true)
+			}
+			equal(t, "warnings", noted.all(), "[]")
+		})
 	t.Run("A-RPC-06: 5000 rows come over pages, each once, and the call after them works", func(t *testing.T) {
 		client, _ := openReal(t, t.TempDir())
 		must(t, client.Pause(ctx))
@@ -135,45 +137,46 @@ func TestReal(t *testing.T) {
 		must(t, err)
 		equal(t, "paused", stats.Entries.Paused, 5000)
 	})
-	t.Run("A-DELIV-05, B60: five hundred answers quicker than mutate, each handled after it", func(t *testing.T) {
-		server, count := echo(t)
-		client, noted := openReal(t, t.TempDir())
-		var accepted sync.Map
-		handled := make(chan bool, 500)
-		send := echoing(t, client, server.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
-			if _, known := accepted.Load(meta.ID); !known {
-				t.Errorf("%s was handled before it was accepted", meta.ID)
-			}
-			handled <- true
-			return nil
-		})
-		must(t, client.Configure(ctx, outtray.Settings{}))
-		var wait sync.WaitGroup
-		for worker := 0; worker < 10; worker++ {
-			wait.Add(1)
-			go func() {
-				defer wait.Done()
-				for at := 0; at < 50; at++ {
-					_, err := send.Mutate(ctx, json.RawMessage("{}"),
-						outtray.OnAccepted(func(a outtray.Accepted) { accepted.Store(a.ID, true) }))
-					if err != nil {
-						t.Error(err)
-					}
+	t.Run("A-DELIV-05, B60: five hundred answers quicker than mutate, each handled after it",
+		func(t *testing.T) {
+			server, count := echo(t)
+			client, noted := openReal(t, t.TempDir())
+			var accepted sync.Map
+			handled := make(chan bool, 500)
+			send := echoing(t, client, server.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
+				if _, known := accepted.Load(meta.ID); !known {
+					t.Errorf("%s was handled before it was accepted", meta.ID)
 				}
-			}()
-		}
-		wait.Wait()
-		for at := 0; at < 500; at++ {
-			<-handled
-		}
-		equal(t, "requests", count.Load(), 500)
-		eventually(t, "an empty queue", func() bool {
-			rows, err := client.GetRequests(ctx, outtray.Filter{})
-			return err == nil && len(rows) == 0
+				handled <- true
+				return nil
+			})
+			must(t, client.Configure(ctx, outtray.Settings{}))
+			var wait sync.WaitGroup
+			for worker := 0; worker < 10; worker++ {
+				wait.Add(1)
+				go func() {
+					defer wait.Done()
+					for at := 0; at < 50; at++ {
+						_, err := send.Mutate(ctx, json.RawMessage("{}"),
+							outtray.OnAccepted(func(a outtray.Accepted) { accepted.Store(a.ID, true) }))
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				}()
+			}
+			wait.Wait()
+			for at := 0; at < 500; at++ {
+				<-handled
+			}
+			equal(t, "requests", count.Load(), 500)
+			eventually(t, "an empty queue", func() bool {
+				rows, err := client.GetRequests(ctx, outtray.Filter{})
+				return err == nil && len(rows) == 0
+			})
+			equal(t, "warnings", noted.all(), "[]")
 		})
-		equal(t, "warnings", noted.all(), "[]")
-	})
-	t.Run("A-DELIV-02, B79, B83: a poison outcome comes once a launch with rising deliveries and holds up nobody",
+	t.Run("A-DELIV-02, B79, B83: a poison outcome comes once a launch, counted, and holds up nobody",
 		func(t *testing.T) {
 			server, count := echo(t)
 			dir := t.TempDir()
@@ -213,53 +216,54 @@ func TestReal(t *testing.T) {
 			}
 			equal(t, "requests", count.Load(), 21)
 		})
-	t.Run("a sidecar killed in the middle of enqueues: repeated under their ids, none is there twice", func(t *testing.T) {
-		server, _ := echo(t)
-		client, noted := openReal(t, t.TempDir())
-		must(t, client.Pause(ctx))
-		var handled sync.Map
-		var twice atomic.Int64
-		send := echoing(t, client, server.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
-			if _, before := handled.LoadOrStore(meta.ID, true); before {
-				twice.Add(1)
-			}
-			return nil
-		})
-		must(t, client.Configure(ctx, outtray.Settings{}))
-		var wait sync.WaitGroup
-		var failures, answers atomic.Int64
-		for worker := 0; worker < 8; worker++ {
-			wait.Add(1)
-			go func() {
-				defer wait.Done()
-				for at := 0; at < 20; at++ {
-					accepted, err := send.Mutate(ctx, json.RawMessage("{}"))
-					for ; errors.Is(err, outtray.ErrExited); _, err = send.Mutate(ctx, json.RawMessage("{}"),
-						outtray.ID(accepted.ID)) {
-						failures.Add(1)
-					}
-					if err != nil {
-						t.Error(err)
-					}
-					answers.Add(1)
+	t.Run("a sidecar killed in the middle of enqueues: repeated under their ids, none is there twice",
+		func(t *testing.T) {
+			server, _ := echo(t)
+			client, noted := openReal(t, t.TempDir())
+			must(t, client.Pause(ctx))
+			var handled sync.Map
+			var twice atomic.Int64
+			send := echoing(t, client, server.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
+				if _, before := handled.LoadOrStore(meta.ID, true); before {
+					twice.Add(1)
 				}
-			}()
-		}
-		eventually(t, "some enqueues", func() bool { return answers.Load() > 40 })
-		must(t, syscall.Kill(client.Server().PID, syscall.SIGKILL))
-		wait.Wait()
-		eventually(t, "warning", func() bool { return noted.with("has ended") == 1 })
-		rows, err := client.GetRequests(ctx, outtray.Filter{})
-		must(t, err)
-		equal(t, "rows", len(rows), 160)
-		must(t, client.Resume(ctx))
-		eventually(t, "an empty queue", func() bool {
+				return nil
+			})
+			must(t, client.Configure(ctx, outtray.Settings{}))
+			var wait sync.WaitGroup
+			var failures, answers atomic.Int64
+			for worker := 0; worker < 8; worker++ {
+				wait.Add(1)
+				go func() {
+					defer wait.Done()
+					for at := 0; at < 20; at++ {
+						accepted, err := send.Mutate(ctx, json.RawMessage("{}"))
+						for ; errors.Is(err, outtray.ErrExited); _, err = send.Mutate(ctx, json.RawMessage("{}"),
+							outtray.ID(accepted.ID)) {
+							failures.Add(1)
+						}
+						if err != nil {
+							t.Error(err)
+						}
+						answers.Add(1)
+					}
+				}()
+			}
+			eventually(t, "some enqueues", func() bool { return answers.Load() > 40 })
+			must(t, syscall.Kill(client.Server().PID, syscall.SIGKILL))
+			wait.Wait()
+			eventually(t, "warning", func() bool { return noted.with("has ended") == 1 })
 			rows, err := client.GetRequests(ctx, outtray.Filter{})
-			return err == nil && len(rows) == 0
+			must(t, err)
+			equal(t, "rows", len(rows), 160)
+			must(t, client.Resume(ctx))
+			eventually(t, "an empty queue", func() bool {
+				rows, err := client.GetRequests(ctx, outtray.Filter{})
+				return err == nil && len(rows) == 0
+			})
+			equal(t, "handled twice", twice.Load(), 0)
+			t.Logf("%d calls failed by the kill", failures.Load())
 		})
-		equal(t, "handled twice", twice.Load(), 0)
-		t.Logf("%d calls failed by the kill", failures.Load())
-	})
 	t.Run("B91: rows, progress and attempts of a file, whose copy the queue owns", func(t *testing.T) {
 		server, _ := echo(t)
 		client, _ := openReal(t, t.TempDir())
@@ -288,7 +292,10 @@ func TestReal(t *testing.T) {
 		must(t, client.Resume(ctx))
 		equal(t, "truncated", (<-settled).BodyTruncated, true)
 		equal(t, "status", (<-attempts).HTTPCode, 200)
-		eventually(t, "states", func() bool { return strings.Contains(fmt.Sprint(states.all()), "running completed") })
+		eventually(t, "states", func() bool {
+			return strings.Contains(fmt.Sprint(states.all()),
+				"running completed")
+		})
 	})
 	t.Run("refusals name the field; a directory that cannot be used is told", func(t *testing.T) {
 		client, _ := openReal(t, t.TempDir())

@@ -99,8 +99,8 @@ func (s *settings) take(given Settings) {
 }
 
 // Configure changes settings. The first call also begins delivery: outcomes that wait come to their handlers
-// first, then new ones. So call it once everything is defined; a later call changes settings alone, and nothing
-// is delivered again.
+// first, then new ones. So call it once everything is defined; a later call changes settings alone, and
+// nothing is delivered again.
 //
 // When it fails, nothing is delivered yet if nothing was before, and the call may be repeated.
 func (c *Client) Configure(ctx context.Context, settings Settings) error {

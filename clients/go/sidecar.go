@@ -10,12 +10,13 @@ import (
 	"time"
 )
 
-// Sidecar makes connections for a [Client]. Open makes one that runs the real program; package outtraytest has
-// a stand-in for tests.
+// Sidecar makes connections for a [Client]. Open makes one that runs the real program; package outtraytest
+// has a stand-in for tests.
 type Sidecar interface {
 	// Start connects. event gets each event of the connection, one at a time, and never blocks; warn gets what
 	// people should know. ctx bounds the start alone.
-	Start(ctx context.Context, event func(method string, params json.RawMessage), warn func(Warning)) (Link, error)
+	Start(ctx context.Context, event func(method string, params json.RawMessage), warn func(Warning)) (Link,
+		error)
 }
 
 // Link is one connection to a sidecar.
@@ -68,7 +69,8 @@ type program struct {
 	alone     bool
 }
 
-func (p *program) Start(ctx context.Context, event func(string, json.RawMessage), warn func(Warning)) (Link, error) {
+func (p *program) Start(ctx context.Context, event func(string, json.RawMessage), warn func(Warning)) (Link,
+	error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -133,7 +135,8 @@ func (l *processLink) greet(ctx context.Context) error {
 	return nil
 }
 
-func (l *processLink) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error) {
+func (l *processLink) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
+	error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -174,8 +177,8 @@ func canceled() context.Context {
 // of the queue is kept for the next start.
 type Background struct{ onDisconnect string }
 
-// Drain lets the sidecar go on until no entry is running or queued. Paused ones, and those that wait for Wi-Fi
-// or for updateHeaders, do not count.
+// Drain lets the sidecar go on until no entry is running or queued. Paused ones, and those that wait for
+// Wi-Fi or for updateHeaders, do not count.
 var Drain = Background{"drain"}
 
 // Stay lets it go on as Drain does, but at most this long; fractions of a second count as a whole one.

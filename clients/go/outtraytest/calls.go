@@ -203,7 +203,8 @@ func (s *Sidecar) pause(on bool, keys *[]string) (after func()) {
 		if s.paused || s.pausedKeys[row.Key] {
 			state = outtray.StatePaused
 		}
-		if !isSettled(row) && row.State != state && (state == outtray.StatePaused || row.State == outtray.StatePaused) {
+		if !isSettled(row) && row.State != state && (state == outtray.StatePaused ||
+			row.State == outtray.StatePaused) {
 			row.State = state
 			moved = append(moved, *row)
 		}

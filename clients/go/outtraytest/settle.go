@@ -57,10 +57,10 @@ func (r *record) finish(err error) {
 	})
 }
 
-// Settle lets an entry settle: the outcome is journaled and delivered, and the row moves. It returns when the
-// outcome is acknowledged, which is after the handler. It fails when the outcome is released, which is what a
-// failed handler or an unknown key leads to, when no acknowledgement comes within AckTimeout, and when there is
-// no such entry.
+// Settle lets an entry settle: the outcome is journaled and delivered, and the row moves. It returns when
+// the outcome is acknowledged, which is after the handler. It fails when the outcome is released, which is
+// what a failed handler or an unknown key leads to, when no acknowledgement comes within AckTimeout, and
+// when there is no such entry.
 func (s *Sidecar) Settle(ctx context.Context, id string, outcome Outcome) error {
 	s.mu.Lock()
 	row := s.rowOf(id)
@@ -142,7 +142,8 @@ func (s *Sidecar) build(row *outtray.Row, outcome Outcome) outtray.Settled {
 	return event
 }
 
-// describe fills in what the descriptor says; of one in parts the last, whose answer has no status of its own.
+// describe fills in what the descriptor says; of one in parts the last, whose answer has no status of its
+// own.
 func describe(event *outtray.Settled, request outtray.Descriptor) {
 	event.URL = request.URL
 	if request.Method != "" {

@@ -96,7 +96,8 @@ func (s *Sidecar) Starts() int {
 	return s.starts
 }
 
-// Crash ends the connection as if the process had died: open calls fail with an ExitError that carries stderr.
+// Crash ends the connection as if the process had died: open calls fail with an ExitError that carries
+// stderr.
 func (s *Sidecar) Crash(stderr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +160,8 @@ func (s *Sidecar) Released() []string {
 	return append([]string(nil), s.released...)
 }
 
-// FailNext lets the next call of a method fail with a code, such as outtray.ErrStorage. Several are used up in
-// order. The method start stands for the start of the sidecar.
+// FailNext lets the next call of a method fail with a code, such as outtray.ErrStorage. Several are used up
+// in order. The method start stands for the start of the sidecar.
 func (s *Sidecar) FailNext(method string, code outtray.Code) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +178,8 @@ func (s *Sidecar) takeFailure(method string) error {
 	return waiting[0]
 }
 
-// HoldNext keeps the next call of a method waiting, and those of that method behind it, as when the sidecar is
-// slow. release lets them all run, in order; calling it again does nothing.
+// HoldNext keeps the next call of a method waiting, and those of that method behind it, as when the sidecar
+// is slow. release lets them all run, in order; calling it again does nothing.
 func (s *Sidecar) HoldNext(method string) (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,8 +244,8 @@ func (s *Sidecar) Reset() {
 	s.failures, s.holds = map[string][]error{}, map[string]*hold{}
 }
 
-// Emit sends an event as it is, such as outtray.EventProgress with an outtray.Progress. It sends nothing when no
-// client is connected.
+// Emit sends an event as it is, such as outtray.EventProgress with an outtray.Progress. It sends nothing
+// when no client is connected.
 func (s *Sidecar) Emit(event string, params any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
