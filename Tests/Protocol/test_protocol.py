@@ -53,7 +53,7 @@ def test_a_changed_document_changes_derived_files(document):
     changed["x-limits"]["maxWindow"]["value"] += 1
     before, after = generate.outputs(document), generate.outputs(changed)
     assert {name.rsplit("/", 1)[1] for name in before if before[name] != after[name]} == {
-        "Limits.swift", "OpenRPCDocument.swift", "reference.md"}
+        "Limits.swift", "OpenRPCDocument.swift", "protocol.go", "reference.md"}
 
 
 def test_every_reference_resolves(document, validator):

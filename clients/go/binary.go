@@ -58,9 +58,8 @@ func isExecutable(path string) bool {
 // explainStart says what a failed start was missing. The kernel says "no such file" for an executable that is
 // not there, and for one whose loader is not.
 func explainStart(b binary, cause error) *Error {
-	failure := &Error{Code: ErrSpawn, Message: fmt.Sprintf("cannot run %s (from %s): %v", b.path, b.source,
-		cause),
-		Err: cause}
+	failure := &Error{Code: ErrSpawn, Err: cause,
+		Message: fmt.Sprintf("cannot run %s (from %s): %v", b.path, b.source, cause)}
 	if !errors.Is(cause, fs.ErrNotExist) {
 		return failure
 	}

@@ -17,7 +17,7 @@ type connection struct {
 	// send takes one whole frame, its LF included. It must not block: the reader would stand still with it.
 	send func(frame []byte)
 	// event gets each event, on the goroutine that calls receive.
-	event func(method string, params json.RawMessage)
+	event EventFunc
 	// noise gets each line that is no frame for us, and why.
 	noise func(line []byte, why string)
 
@@ -54,8 +54,8 @@ type frameError struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-func newConnection(send func([]byte), event func(string, json.RawMessage), noise func([]byte,
-	string)) *connection {
+func newConnection(send func(frame []byte), event EventFunc, noise func(line []byte,
+	why string)) *connection {
 	return &connection{send: send, event: event, noise: noise, nextID: 1,
 		pending: map[int64]*pendingCall{}, maxLine: limitMaxLine}
 }

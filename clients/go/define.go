@@ -134,8 +134,7 @@ func (t *typed[V, T]) request(vars any) (Descriptor, error) {
 
 func (t *typed[V, T]) deliver(ctx context.Context, event *Settled) error {
 	meta := Meta{ID: event.ID, Key: event.Key, At: event.At, Attempts: event.Attempts,
-		RequestID:  event.RequestID,
-		Deliveries: event.Deliveries}
+		RequestID: event.RequestID, Deliveries: event.Deliveries}
 	if meta.Deliveries == 0 {
 		meta.Deliveries = 1
 	}

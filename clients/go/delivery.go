@@ -206,9 +206,8 @@ func (d *delivery) handle(event *Settled) {
 
 func (d *delivery) run(definition definition, event *Settled) {
 	inTime := d.client.time.after(slowHandler, func() {
-		d.client.warn(Warning{Message: fmt.Sprintf("the handler of %q runs for more than %v", event.Key,
-			slowHandler),
-			Event: event})
+		message := fmt.Sprintf("the handler of %q runs for more than %v", event.Key, slowHandler)
+		d.client.warn(Warning{Message: message, Event: event})
 	})
 	err := definition.deliver(d.client.life, event)
 	inTime()
@@ -227,8 +226,7 @@ func (d *delivery) acknowledge(event *Settled) {
 	delete(d.inHand, event.EventID)
 	d.mu.Unlock()
 	if err := d.tell(MethodAckEvents, event); err != nil {
-		d.client.warn(Warning{Message: "an outcome could not be acknowledged; it comes again", Err: err,
-			Event: event})
+		d.client.warn(Warning{Message: "an outcome could not be acknowledged", Err: err, Event: event})
 		return
 	}
 	d.mu.Lock()

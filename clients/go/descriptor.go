@@ -193,8 +193,8 @@ func (d *Descriptor) checkParts() error {
 func (d *Descriptor) checkAccept() error {
 	for at, rule := range d.Accept {
 		if rule.Status < 100 || rule.Status > 599 {
-			return invalid(fmt.Sprintf("request.accept[%d].status", at), "must be from 100 to 599, got %d",
-				rule.Status)
+			where := fmt.Sprintf("request.accept[%d].status", at)
+			return invalid(where, "must be from 100 to 599, got %d", rule.Status)
 		}
 	}
 	return nil
@@ -221,8 +221,8 @@ func (r *Retry) check(path string) error {
 	if r.TerminalHTTP != nil {
 		for at, status := range r.TerminalHTTP.Exempt {
 			if status < 400 || status > 499 {
-				return invalid(fmt.Sprintf("%s.terminalHttp.exempt[%d]", path, at), "must be from 400 to 499, got %d",
-					status)
+				where := fmt.Sprintf("%s.terminalHttp.exempt[%d]", path, at)
+				return invalid(where, "must be from 400 to 499, got %d", status)
 			}
 		}
 	}

@@ -2,10 +2,10 @@
 // process of its own beside this one.
 //
 // A program opens a [Client] on a directory, defines each kind of request once with [Define], and enqueues
-// instances with [Defined.Mutate]. Mutate returns when the request is on disk; it never waits for the
-// network. What became of a request reaches the definition's OnSuccess or OnError, perhaps only in a later
-// run of the program, and comes again until a handler has returned nil for it. So handlers must bear to see
-// an outcome twice.
+// instances with the Mutate of what it gives. Mutate returns when the request is on disk; it never waits for
+// the network. What became of a request reaches the definition's OnSuccess or OnError, perhaps only in a
+// later run of the program, and comes again until a handler has returned nil for it. So handlers must bear
+// to see an outcome twice.
 //
 //	client, err := outtray.Open(ctx, outtray.Options{Dir: "/var/lib/notes/queue"})
 //	addNote, err := outtray.Define(client, outtray.Definition[Note, outtray.Response]{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"sync"
@@ -18,13 +19,17 @@ import (
 var ctx = context.Background()
 
 // A part of this binary plays sidecars that misbehave; see process_test.go. The rest runs the tests, and then
-// looks for goroutines of the client that nobody ended.
+// holds all calls against the protocol's document, and looks for goroutines of the client that nobody ended.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("OUTTRAY_TEST_ROLE"); mode != "" {
 		playSidecar(mode)
 		return
 	}
 	status := m.Run()
+	if wrong := againstDocument(); wrong != "" && status == 0 {
+		fmt.Println("calls that openrpc.json does not allow:\n" + wrong)
+		status = 1
+	}
 	if left := leftGoroutines(); left != "" && status == 0 {
 		fmt.Println("goroutines are left after all clients were closed:\n" + left)
 		status = 1
@@ -72,8 +77,48 @@ func openWorld(t *testing.T, sidecar *outtraytest.Sidecar) *world {
 	}
 	outtray.UseClock(client, w.clock.Now, w.clock.After)
 	w.client = client
-	t.Cleanup(func() { client.Close(ctx) })
+	t.Cleanup(func() {
+		client.Close(ctx)
+		spoken.add(sidecar.Calls())
+	})
 	return w
+}
+
+// spoken is every call that the tests have seen.
+var spoken calls
+
+type calls struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (c *calls) add(seen []outtraytest.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, call := range seen {
+		c.lines = append(c.lines, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, call.Method,
+			call.Params))
+	}
+}
+
+// againstDocument lets the protocol's own validator look at every call, and gives what it finds.
+func againstDocument() string {
+	validator := exec.Command("python3", "-c", `
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, "../../protocol")
+from validate import Validator
+validator = Validator(json.load(open("../../protocol/openrpc.json", encoding="utf-8")))
+for line in sys.stdin.buffer.read().decode().split("\n"):
+    for problem in validator.check_request(json.loads(line)) if line else []:
+        print(line[:300], problem)
+`)
+	validator.Stdin = strings.NewReader(strings.Join(spoken.lines, "\n"))
+	said, err := validator.CombinedOutput()
+	if err != nil {
+		return fmt.Sprintf("%s%v", said, err)
+	}
+	return string(said)
 }
 
 func (w *world) configure() {

@@ -44,8 +44,7 @@ type process struct {
 // startProcess runs b. bytes gets its output in pieces, which it may not keep; ended is called when the
 // process is reaped and its output is read. log gets a copy of stderr; it may be nil.
 func startProcess(b binary, arguments, env []string, log io.Writer, bytes func([]byte),
-	ended func(*ExitError)) (
-	*process, error) {
+	ended func(*ExitError)) (*process, error) {
 	ours, theirs, err := makePipes()
 	if err != nil {
 		return nil, &Error{Code: ErrSpawn, Message: err.Error(), Err: err}

@@ -189,8 +189,7 @@ type Descriptor struct {
 	Headers map[string]string `json:"headers,omitempty"`
 
 	// JSON body, any JSON value, sent exactly as it stood in the host's line; null sends the body `null`,
-	// absent is no body (B9). In Go nil is no body, Null is the body null, and a json.RawMessage goes as it
-	// is.
+	// absent is no body (B9). In Go nil is no body, Null the body null, and a json.RawMessage goes as it is.
 	Data any `json:"-"`
 
 	// multipart/form-data body, at least one field.

@@ -15,9 +15,11 @@ import (
 type Sidecar interface {
 	// Start connects. event gets each event of the connection, one at a time, and never blocks; warn gets what
 	// people should know. ctx bounds the start alone.
-	Start(ctx context.Context, event func(method string, params json.RawMessage), warn func(Warning)) (Link,
-		error)
+	Start(ctx context.Context, event EventFunc, warn func(Warning)) (Link, error)
 }
+
+// EventFunc takes one event by its name on the wire.
+type EventFunc func(method string, params json.RawMessage)
 
 // Link is one connection to a sidecar.
 type Link interface {
@@ -69,8 +71,7 @@ type program struct {
 	alone     bool
 }
 
-func (p *program) Start(ctx context.Context, event func(string, json.RawMessage), warn func(Warning)) (Link,
-	error) {
+func (p *program) Start(ctx context.Context, event EventFunc, warn func(Warning)) (Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -135,8 +136,8 @@ func (l *processLink) greet(ctx context.Context) error {
 	return nil
 }
 
-func (l *processLink) Call(ctx context.Context, method string, params json.RawMessage) (json.RawMessage,
-	error) {
+func (l *processLink) Call(ctx context.Context, method string, params json.RawMessage) (
+	json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ UNUSED = {"RequestId", "ErrorData", "Empty", "Resync", "Peer"}
 NAMED = {"Descriptor.priority": "Priority", "Descriptor.staging": "Staging",
          "Descriptor.idempotencyKey": "IdempotencyKey", "Descriptor.data": "any"}
 # What a Go reader has to know besides.
-NOTES = {"Descriptor.data": "In Go nil is no body, Null is the body null, and a json.RawMessage goes as it is.",
+NOTES = {"Descriptor.data": "In Go nil is no body, Null the body null, and a json.RawMessage goes as it is.",
          "Descriptor.idempotencyKey": "In Go NoIdempotencyKey stands for false.",
          "Descriptor.file": "A path that is no UTF-8 is sent as a file:// URL.",
          "FormField.string": "Ptr makes the pointer.", "TransientRule.maxRetries": "Ptr makes the pointer.",
@@ -46,8 +46,10 @@ def comment(text, indent=""):
 
 def said(description, name):
     """A doc comment's text, which in Go begins with the name of the thing."""
-    first = description[:1].lower() if description[1:2].islower() or description[1:2] == " " else description[:1]
-    return f"{name}: {first}{description[1:]}" if description else name
+    if not description:
+        return name
+    acronym = description[1:2].isupper()
+    return f"{name}: {description[:1] if acronym else description[:1].lower()}{description[1:]}"
 
 
 def const_block(entries):

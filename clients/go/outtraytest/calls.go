@@ -203,8 +203,8 @@ func (s *Sidecar) pause(on bool, keys *[]string) (after func()) {
 		if s.paused || s.pausedKeys[row.Key] {
 			state = outtray.StatePaused
 		}
-		if !isSettled(row) && row.State != state && (state == outtray.StatePaused ||
-			row.State == outtray.StatePaused) {
+		movable := row.State == outtray.StatePaused || state == outtray.StatePaused
+		if movable && !isSettled(row) && row.State != state {
 			row.State = state
 			moved = append(moved, *row)
 		}

@@ -27,7 +27,7 @@ type answer struct {
 	err    error
 }
 
-func newLink(sidecar *Sidecar, event func(string, json.RawMessage)) *link {
+func newLink(sidecar *Sidecar, event outtray.EventFunc) *link {
 	l := &link{sidecar: sidecar, done: make(chan struct{}), waiting: map[chan answer]bool{},
 		pumped: make(chan struct{})}
 	l.ready = sync.NewCond(&l.mu)

@@ -71,7 +71,7 @@ func New() *Sidecar {
 }
 
 // Start connects a client; it is for package outtray. A new connection ends the one before it.
-func (s *Sidecar) Start(ctx context.Context, event func(string, json.RawMessage), _ func(outtray.Warning)) (
+func (s *Sidecar) Start(ctx context.Context, event outtray.EventFunc, _ func(outtray.Warning)) (
 	outtray.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
