@@ -122,10 +122,14 @@ func TestReplay(t *testing.T) {
 			eventually(t, "the handler", func() bool { return len(h.all()) == 1 })
 			w.sidecar.Emit("settled", event)
 			close(hold)
-			w.acknowledged(1)
-			w.sidecar.Emit("settled", event)
 			w.sidecar.Emit("settled", seed("e2", "a", ok))
+			// Once its neighbour is with its handler, the first is through with its acknowledgement too.
 			eventually(t, "the next", func() bool { return len(h.all()) == 2 })
+			w.sidecar.Emit("settled", event)
+			w.sidecar.Emit("settled", seed("e3", "a", ok))
+			w.acknowledged(3)
+			equal(t, "handlers", len(h.all()), 3)
+			equal(t, "acknowledged", fmt.Sprint(w.sidecar.Acknowledged()), "[e1 e2 e3]")
 		})
 	t.Run("B58, B65: what has no eventId, id, key or kind is warned about once and never acknowledged",
 		func(t *testing.T) {

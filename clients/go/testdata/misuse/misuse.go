@@ -1,4 +1,4 @@
-// Package misuse holds what must not compile, each with what the compiler says (B98); types_test.go checks it.
+// Package misuse holds what must not compile, each line with what the compiler says (B98). A test checks it.
 package misuse
 
 import (
@@ -13,6 +13,8 @@ type vars struct{ N int }
 func request(vars) (outtray.Descriptor, error) { return outtray.Descriptor{}, nil }
 
 func parse(json.RawMessage, vars) ([]string, error) { return nil, nil }
+
+func show(_ context.Context, _ string, _ vars, _ outtray.Meta) error { return nil }
 
 func misuse(client *outtray.Client, defined *outtray.Defined[vars], ping *outtray.Defined[outtray.NoVars]) {
 	ctx := context.Background()
@@ -39,9 +41,11 @@ func misuse(client *outtray.Client, defined *outtray.Defined[vars], ping *outtra
 	_ = outtray.TransientRule{Status: 422, MaxRetry: 1} // ERROR unknown field MaxRetry
 
 	outtray.Define(client, outtray.Definition[vars, []string]{Key: "k", Request: request, Response: parse,
-		OnSuccess: func(_ context.Context, data string, _ vars, _ outtray.Meta) error { return nil }, // ERROR cannot use func
+		OnSuccess: show, // ERROR cannot use show
 	})
-	outtray.Define(client, outtray.Definition[[]int, []string]{Key: "k", Response: parse, // ERROR cannot use parse
-		Request: request, // ERROR cannot use request
+	outtray.Define(client, outtray.Definition[[]int, []string]{
+		Key:      "k",
+		Request:  request, // ERROR cannot use request
+		Response: parse,   // ERROR cannot use parse
 	})
 }
