@@ -3,6 +3,7 @@ package outtray
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -128,10 +129,18 @@ func (d *delivery) stop() {
 
 // lane handles the outcomes of one id until none waits.
 func (d *delivery) lane(id string) {
-	defer d.running.Done()
+	through := false
+	defer func() {
+		if through {
+			d.running.Done()
+			return
+		}
+		go d.lane(id) // A handler has ended this goroutine, as t.FailNow does.
+	}()
 	for {
 		event := d.next(id)
 		if event == nil || !d.waitForMutates(id) {
+			through = true
 			return
 		}
 		d.handle(event)
@@ -209,15 +218,18 @@ func (d *delivery) run(definition definition, event *Settled) {
 		message := fmt.Sprintf("the handler of %q runs for more than %v", event.Key, slowHandler)
 		d.client.warn(Warning{Message: message, Event: event})
 	})
-	err := definition.deliver(d.client.life, event)
-	inTime()
-	if err != nil {
-		d.client.warn(Warning{Message: fmt.Sprintf("the handler of %q failed; the outcome is released", event.Key),
-			Err: err, Event: event})
+	err := errors.New("the handler ended its goroutine")
+	defer func() {
+		inTime()
+		if err == nil {
+			d.acknowledge(event)
+			return
+		}
+		message := fmt.Sprintf("the handler of %q failed; the outcome is released", event.Key)
+		d.client.warn(Warning{Message: message, Err: err, Event: event})
 		d.release(event)
-		return
-	}
-	d.acknowledge(event)
+	}()
+	err = definition.deliver(d.client.life, event)
 }
 
 func (d *delivery) acknowledge(event *Settled) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -311,6 +312,24 @@ func TestHandlers(t *testing.T) {
 			w.acknowledged(1)
 			equal(t, "handlers", len(h.all()), 1)
 		})
+	t.Run("B80: a handler that ends its goroutine has failed, and the next of its id runs", func(t *testing.T) {
+		w, h := newWorld(t), &heard{}
+		define(w, h.noting(func(meta outtray.Meta) error {
+			if meta.At == 5 {
+				runtime.Goexit()
+			}
+			return nil
+		}))
+		w.configure()
+		next := seed("e2", "a", ok)
+		next.At = 6
+		w.sidecar.Emit("settled", seed("e1", "a", ok))
+		w.sidecar.Emit("settled", next)
+		w.acknowledged(1)
+		equal(t, "acknowledged", fmt.Sprint(w.sidecar.Acknowledged()), "[e2]")
+		equal(t, "released", fmt.Sprint(w.sidecar.Released()), "[e1]")
+		contains(t, w.warnings.all(), "the handler ended its goroutine")
+	})
 	t.Run("B83: meta tells deliveries; absent means 1", func(t *testing.T) {
 		w, h := newWorld(t), &heard{}
 		define(w, h.noting(nil))
