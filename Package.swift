@@ -39,15 +39,17 @@ let package = Package(
     layer("HTTPTransport", ["QueueModel", "CCurl", "CLinux"]),
     layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
-    // Layer 2 joins the disk and the network by the rules, layer 3 translates, layer 4 wires.
+    // Layer 2 joins the disk and the network by the rules, layer 3 translates, or is a host that checks
+    // the whole by its wire alone; layer 4 wires.
     layer("QueueEngine", ["QueueModel", "QueueStore"]),
     layer(
       "SidecarServer", ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"]),
+    layer("AcceptanceCheck", ["OuttrayProtocol", "JSONRPC", "JSONText", "CLinux"]),
     .executableTarget(
       name: "outtray",
       dependencies: [
         "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
-        "SidecarServer", "CLinux", "CCurl",
+        "SidecarServer", "AcceptanceCheck", "CLinux", "CCurl",
       ],
       swiftSettings: strict),
 
@@ -63,6 +65,7 @@ let package = Package(
       [
         "SidecarServer", "OuttrayProtocol", "QueueEngine", "QueueModel", "JSONRPC", "JSONText", "CLinux",
       ]),
+    tests("AcceptanceCheckTests", ["AcceptanceCheck", "JSONText"]),
     tests("TidyTests", []),
   ]
 )

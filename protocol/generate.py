@@ -1,8 +1,10 @@
-"""Writes everything that is derived from openrpc.json: the Swift wire names and reference.md.
+"""Writes everything that is derived from openrpc.json: the Swift wire names, reference.md, and what the
+modules in writers/ make of it for the clients.
 
 python3 protocol/generate.py          writes the files that differ
 python3 protocol/generate.py --check  writes nothing; exits 1 and names the files that differ
 """
+import importlib
 import json
 import pathlib
 import re
@@ -249,6 +251,8 @@ def outputs(document):
     files = {f"Sources/OuttrayProtocol/{name}.swift": f"// {BANNER}\n\n" + write(document)
              for name, write in swift.items()}
     files["protocol/reference.md"] = f"<!-- {BANNER} -->\n\n" + reference_markdown(document)
+    for writer in sorted((HERE / "writers").glob("[a-z]*.py")):
+        files.update(importlib.import_module(f"writers.{writer.stem}").files(document))
     return files
 
 

@@ -29,6 +29,7 @@ typedef int (*ccurl_seek_hook)(void *user, curl_off_t offset, int origin);
 typedef int (*ccurl_prereq_hook)(void *user, char *peer_ip, char *local_ip, int peer_port, int local_port);
 typedef curl_socket_t (*ccurl_open_hook)(void *user, curlsocktype purpose, struct curl_sockaddr *address);
 typedef int (*ccurl_close_hook)(void *user, curl_socket_t socket);
+typedef int (*ccurl_debug_hook)(CURL *easy, curl_infotype kind, char *bytes, size_t size, void *user);
 
 // For the options READFUNCTION, WRITEFUNCTION and HEADERFUNCTION.
 static inline CURLcode ccurl_set_bytes_hook(CURL *easy, CURLoption option, ccurl_bytes_hook hook) {
@@ -41,6 +42,10 @@ static inline CURLcode ccurl_set_seek_hook(CURL *easy, ccurl_seek_hook hook) {
 
 static inline CURLcode ccurl_set_prereq_hook(CURL *easy, ccurl_prereq_hook hook) {
   return curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, hook);
+}
+
+static inline CURLcode ccurl_set_debug_hook(CURL *easy, ccurl_debug_hook hook) {
+  return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, hook);
 }
 
 static inline CURLcode ccurl_set_open_hook(CURL *easy, ccurl_open_hook hook) {

@@ -1,6 +1,9 @@
 #pragma once
+#include <errno.h>
 #include <getopt.h>
 #include <linux/fs.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -21,6 +24,10 @@ static const unsigned clinux_epoll_in = EPOLLIN;
 static const unsigned clinux_epoll_out = EPOLLOUT;
 static const unsigned clinux_epoll_err = EPOLLERR;
 static const unsigned clinux_epoll_hup = EPOLLHUP;
+// O_PATH, which needs _GNU_SOURCE: a descriptor that names a file and cannot read it.
+static const int clinux_path_only = 010000000;
+static const int clinux_seek_data = SEEK_DATA;
+static const int clinux_seek_hole = SEEK_HOLE;
 static const int clinux_eventfd_flags = EFD_CLOEXEC | EFD_NONBLOCK;
 static const int clinux_timerfd_flags = TFD_CLOEXEC | TFD_NONBLOCK;
 static const int clinux_timer_absolute = TFD_TIMER_ABSTIME;
@@ -74,3 +81,42 @@ static inline long long clinux_peer_user(int descriptor) {
   socklen_t size = sizeof peer;
   return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? (long long)peer.user : -1;
 }
+
+// A netlink socket that tells of every change of links and routes, without waiting; -1 and errno where there
+// is none.
+static inline int clinux_open_route_notices(void) {
+  int notices = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+  struct sockaddr_nl address = {
+      .nl_family = AF_NETLINK, .nl_groups = RTMGRP_LINK | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE};
+  if (notices < 0 || bind(notices, (struct sockaddr *)&address, sizeof address) == 0) return notices;
+  int number = errno;
+  close(notices);
+  errno = number;
+  return -1;
+}
+
+// A netlink socket from which every route of the machine can be read, waiting a second at most; -1 and errno
+// where there is none.
+static inline int clinux_ask_for_routes(void) {
+  int answers = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+  if (answers < 0) return -1;
+  struct {
+    struct nlmsghdr header;
+    struct rtmsg route;
+  } request = {
+      .header = {
+          .nlmsg_len = sizeof request,
+          .nlmsg_type = RTM_GETROUTE,
+          .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP}};
+  struct timeval patience = {.tv_sec = 1};
+  if (setsockopt(answers, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+      send(answers, &request, sizeof request, 0) == sizeof request)
+    return answers;
+  int number = errno;
+  close(answers);
+  errno = number;
+  return -1;
+}
+
+// The environment, which Swift holds to be shared.
+static inline char **clinux_environment(void) { return __environ; }

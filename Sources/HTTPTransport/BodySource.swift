@@ -6,12 +6,13 @@ final class BodySource {
   /// Announced bytes; never more of them are read (D30).
   let length: Int64
   private(set) var position: Int64 = 0
-  /// Why the last `read` gave nothing.
+  /// Why the last `read` gave nothing, or what `lookAgain` found.
   private(set) var failure: TransferFailure?
 
   private enum Place {
     case memory([UInt8])
     case file(descriptor: Int32, offset: Int64)
+    case referenced(ReferencedBody)
   }
 
   private let place: Place
@@ -27,6 +28,8 @@ final class BodySource {
     case .file(let path, let offset, let length):
       place = .file(
         descriptor: try BodySource.open(path, holding: offset + length), offset: offset)
+    case .referenced(let pieces):
+      place = .referenced(try ReferencedBody(pieces))
     }
   }
 
@@ -46,7 +49,22 @@ final class BodySource {
       return count
     case .file(let descriptor, let offset):
       return read(count, from: descriptor, at: offset + position, into: buffer)
+    case .referenced(let body):
+      do throws(TransferFailure) {
+        let got = try body.read(count, at: position, into: buffer)
+        position += Int64(got)
+        return got
+      } catch {
+        failure = error
+        return nil
+      }
     }
+  }
+
+  /// The exchange has ended: a file of the caller's that is not as it was spoils what was sent (D28).
+  func lookAgain() {
+    guard failure == nil, case .referenced(let body) = place else { return }
+    failure = body.change
   }
 
   /// Goes to an offset of the body; false when there is none such.

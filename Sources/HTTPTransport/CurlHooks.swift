@@ -27,6 +27,14 @@ enum CurlHooks {
     return exchange.takeBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
   }
 
+  /// Called while `CURLOPT_VERBOSE` is on; set always, so that libcurl never writes to stderr by itself.
+  static let debug: ccurl_debug_hook = { _, kind, bytes, size, user in
+    if kind == CURLINFO_DATA_IN, let exchange = exchange(user) {
+      exchange.takeRaw(UnsafeRawBufferPointer(start: bytes, count: size))
+    }
+    return 0
+  }
+
   static let prereq: ccurl_prereq_hook = { user, _, _, peerPort, localPort in
     guard let exchange = exchange(user), exchange.begin(localPort: localPort, peerPort: peerPort) else {
       return CURL_PREREQFUNC_ABORT

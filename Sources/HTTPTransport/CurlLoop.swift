@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 import QueueModel
 
 /// The transport's thread: takes orders, lets libcurl work, watches the time. Everything in it belongs to
@@ -12,6 +13,7 @@ final class CurlLoop {
   private var transfers: [AttemptID: Transfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: Transfer] = [:]
   private var idle: [EasyHandle] = []
+  private var brake = SpinBrake()
 
   private static let idleConnections = 8
   private static let idleHandles = 8
@@ -33,13 +35,22 @@ final class CurlLoop {
       var code = curl_multi_perform(multi, &running)
       takeEndings()
       let pause = look(at: MonotonicTime.now)
-      if code == CURLM_OK { code = curl_multi_poll(multi, nil, 0, Int32(pause), nil) }
+      if code == CURLM_OK { code = poll(Int32(pause)) }
       if code != CURLM_OK { failAll(code) }
     }
     inbox.close()
     for transfer in transfers.values { drop(transfer) }
     idle = []
     curl_multi_cleanup(multi)
+  }
+
+  private func poll(_ pause: Int32) -> CURLMcode {
+    let before = MonotonicTime.now
+    let code = curl_multi_poll(multi, nil, 0, pause, nil)
+    guard settings.http2, !byHandle.isEmpty else { return code }
+    let moved = byHandle.values.reduce(0) { $0 + $1.exchange.bytesMoved }
+    if brake.mustRest(moved: moved, pollTook: MonotonicTime.now - before) { usleep(SpinBrake.restUs) }
+    return code
   }
 
   // MARK: Orders

@@ -130,8 +130,10 @@ final class EasyHandle {
     take(ccurl_set_bytes_hook(pointer, CURLOPT_HEADERFUNCTION, CurlHooks.head))
     take(ccurl_set_bytes_hook(pointer, CURLOPT_WRITEFUNCTION, CurlHooks.write))
     take(ccurl_set_prereq_hook(pointer, CurlHooks.prereq))
+    take(ccurl_set_debug_hook(pointer, CurlHooks.debug))
     for option in [
       CURLOPT_READDATA, CURLOPT_SEEKDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_PREREQDATA,
+      CURLOPT_DEBUGDATA,
     ] {
       take(ccurl_set_pointer(pointer, option, exchange))
     }

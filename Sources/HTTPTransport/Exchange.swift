@@ -23,6 +23,7 @@ final class Exchange {
   private(set) var hasLeft = false
   /// When the send queue is looked at next.
   private(set) var nextLook: Int64
+  private var gzipEnd: GzipEnd?
 
   private let easy: UnsafeMutableRawPointer
   private let sockets: SocketTable
@@ -65,6 +66,9 @@ final class Exchange {
     answer.headBytes + Int64(ccurl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
   }
 
+  /// Bytes of both bodies and of the answer's heads so far; grows while anything happens.
+  var bytesMoved: Int64 { handedOver + bytesReceived }
+
   /// When this exchange has to be looked at again.
   var wakeAt: Int64 {
     hasBegun && !hasLeft ? min(nextLook, deadlines.due.at) : deadlines.due.at
@@ -95,6 +99,7 @@ final class Exchange {
     if answer.hasFinalHead {
       look(at: now)
       deadlines.endHead(at: now)
+      if gzipEnd == nil { watchGzip() }
     }
     return goesOn
   }
@@ -102,6 +107,25 @@ final class Exchange {
   func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
     deadlines.move(at: MonotonicTime.now)
     return answer.takeBody(bytes)
+  }
+
+  /// Takes bytes of the answer's body as they came.
+  func takeRaw(_ bytes: UnsafeRawBufferPointer) {
+    gzipEnd?.take(bytes)
+  }
+
+  /// False when the answer's gzip stream stopped early, which libcurl lets pass.
+  var isUnpackedToItsEnd: Bool {
+    gzipEnd?.isReached(unpacked: answer.decodedBytes) ?? true
+  }
+
+  private func watchGzip() {
+    let coding = answer.header("content-encoding")?.lowercased()
+    guard coding == "gzip" || coding == "x-gzip" else { return }
+    let framing = answer.header("transfer-encoding")?.lowercased()
+    gzipEnd = GzipEnd(isChunked: framing?.contains("chunked") == true)
+    // From now on libcurl shows the bytes as they come.
+    ccurl_set_long(easy, CURLOPT_VERBOSE, 1)
   }
 
   // MARK: The send queue

@@ -91,6 +91,7 @@ final class Transfer {
 
   /// The attempt's result if it ends with this exchange. libcurl's handle still holds what it knows of it.
   func result(of ending: Ending) -> AttemptResult {
+    exchange.body.lookAgain()
     let answer = self.answer(of: ending)
     var failure = self.failure(of: ending)
     if failure == nil && answer == nil {
@@ -114,12 +115,15 @@ final class Transfer {
     if exceedsLimit(ending) { return buffer.answer(.unusable) }
     guard buffer.hasFinalHead else { return nil }
     switch ending {
+    case .curl(CURLE_OK) where !exchange.isUnpackedToItsEnd:
+      return buffer.answer(.cut)
     case .curl(CURLE_OK):
       return buffer.answer(buffer.decodedBytes > buffer.body.count ? .capped : .whole)
     case .curl(CURLE_BAD_CONTENT_ENCODING), .curl(CURLE_WRITE_ERROR):
       return buffer.answer(.unusable)
     case .curl, .deadline:
-      return buffer.answer(buffer.isWhole || hasAnnouncedLength ? .whole : .cut)
+      let isWhole = (buffer.isWhole || hasAnnouncedLength) && exchange.isUnpackedToItsEnd
+      return buffer.answer(isWhole ? .whole : .cut)
     }
   }
 
@@ -144,7 +148,8 @@ final class Transfer {
     case .deadline(let end):
       return TransferFailure(cause, exchange.deadlines.message(for: end))
     case .curl(CURLE_OK):
-      return nil
+      return exchange.isUnpackedToItsEnd
+        ? nil : TransferFailure(cause, "the answer's gzip stream stops early")
     case .curl where exchange.resendWasRefused:
       return TransferFailure(cause, "the connection ended before a byte of an answer came")
     case .curl(let code):

@@ -34,6 +34,7 @@ package struct Members: Sendable, Equatable {
     case .chunkPlan: Members(served: ["size", "min", "max"])
     case .stats: Members(served: [])
     case .ping: Members(served: [])
+    case .advanceClock: Members(served: ["ms"])
     case .shutdown: Members(served: ["mode"])
     case .discover: Members(served: [])
     }
@@ -47,8 +48,10 @@ package struct Members: Sendable, Equatable {
   /// quote, CR and LF of a name are escaped, as %22, %0D and %0A (B134).
   package static let formField = Members(served: ["name", "contentType", "string", "path", "fileName"])
 
-  /// One request of an entry that sends its file in parts. `parts` tile the file from 0 without gap or
-  /// overlap (B50).
+  /// One request of an entry that sends its file in parts. `parts` tile the file from 0 to its end without
+  /// gap or overlap (B50, A-FILE-09); only an empty file has an empty range, {0, 0} (D9). Headers go over
+  /// those of the entry, whatever their case. Each part has its own backoff, rule counts and Idempotency-Key
+  /// (D12, D15, D19).
   package static let part = Members(served: ["url", "headers", "range"])
 
   /// An answer outside 2xx that counts as success. Judged before everything else (D11).
@@ -87,12 +90,10 @@ package struct Members: Sendable, Equatable {
 
   /// The HTTP request of an entry. At most one body kind: data, form, file (B31). The body, url and method
   /// make its identity (D5).
-  package static let descriptor = Members(
-    served: [
-      "url", "method", "headers", "data", "form", "file", "accept", "expiresAt", "retry", "wifiOnly",
-      "priority", "timeouts", "idempotencyKey", "staging",
-    ],
-    later: ["parts"])
+  package static let descriptor = Members(served: [
+    "url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly",
+    "priority", "timeouts", "idempotencyKey", "staging",
+  ])
 
   /// Who speaks.
   package static let peer = Members(served: ["name", "version"])

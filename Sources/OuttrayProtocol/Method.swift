@@ -45,7 +45,9 @@ package enum Method: String, Sendable, CaseIterable {
   /// Gives outcomes back unhandled: each goes to another connection that covers it, or waits for a subscribe.
   /// Unknown ids are ignored.
   case releaseEvents
-  /// Returns the diagnostic records since the last call, oldest first, and clears them (B303).
+  /// Returns the diagnostic records since the last call, oldest first, and clears them (B303). Records are
+  /// persisted; one that cannot be stored waits in memory until it can (D36). Waits until the record of the
+  /// start is complete, which takes longer the more files lie beside the database.
   case takeDiagnostics
   /// Cuts a size into ranges: as many of max as fit, then the rest; a rest under min joins the range before
   /// it. The same numbers always give the same plan (B99 to B107).
@@ -54,6 +56,10 @@ package enum Method: String, Sendable, CaseIterable {
   case stats
   /// Shows that the sidecar answers.
   case ping
+  /// For tests of hosts: moves the queue's clock, which stands still under --virtual-clock. Answered once
+  /// everything that is due by then has been begun or settled, as far as there are slots. One jump: nothing
+  /// happens at the times between. Without the flag there is no such method.
+  case advanceClock
   /// Ends the caller's own process after this reply; an owner with other hosts attached goes on without this
   /// one. Accepted work is kept.
   case shutdown

@@ -59,17 +59,28 @@ extension Turn {
   }
 
   private mutating func start(_ entry: Entry, _ writer: Writer) throws(StoreError) {
-    let requestID = engine.randomness.uuid()
-    let decision = entry.started(requestID: requestID, gates: state.gates, now: now)
+    guard entry.parts == nil else { return try startPart(of: entry, writer) }
+    let decision = entry.started(requestID: engine.randomness.uuid(), gates: state.gates, now: now)
     try writer.markServed(entry)
     try apply(decision, from: entry, writer)
-    let transmission = decision.entry.transmission(
-      gates: state.gates, timeouts: state.configuration.timeouts,
-      outgoing: try writer.outgoing(decision.entry))
+    let outgoing = try writer.outgoing(decision.entry)
+    fly(
+      decision.entry,
+      decision.entry.transmission(
+        gates: state.gates, timeouts: state.configuration.timeouts, outgoing: outgoing))
+  }
+
+  /// The attempt goes to the transport.
+  mutating func fly(_ entry: Entry, _ transmission: Transmission) {
+    let origin = transmission.url.origin
     state.flights[transmission.attempt] = Flight(
-      id: entry.id, key: entry.key, origin: transmission.url.origin, priority: entry.request.priority,
-      startedAt: now.steady, totalBytes: entry.body.length)
-    state.slots.took(entry.request.priority, origin: transmission.url.origin)
+      id: entry.id, key: entry.key, origin: origin, priority: entry.request.priority, startedAt: now.steady)
+    if state.sendings[entry.number] == nil {
+      state.sendings[entry.number] = Sending(
+        id: entry.id, key: entry.key, totalBytes: entry.body.length,
+        acceptedBytes: entry.parts?.acceptedBytes ?? 0)
+    }
+    state.slots.took(entry.request.priority, origin: origin)
     state.counters.attemptsStarted += 1
     then(.start(transmission))
   }
@@ -81,33 +92,29 @@ extension Turn {
     }
   }
 
-  /// The entry with what its attempt has sent so far, which only memory knows.
-  func shown(_ entry: Entry) -> Entry {
-    guard let attempt = entry.attemptInFlight, let flight = state.flights[attempt] else { return entry }
-    var entry = entry
-    entry.bytesSent = flight.progress.bytesSent
-    return entry
-  }
-
   private mutating func progress(_ attempt: AttemptID, _ bytesSent: Int64) {
-    guard var flight = state.flights[attempt] else { return }
-    if flight.progress.note(bytesSent, at: now.steady) { tellProgress(of: flight) }
-    state.flights[attempt] = flight
+    guard let flight = state.flights[attempt], bytesSent > flight.bytesSent,
+      var sending = state.sendings[attempt.entry]
+    else { return }
+    state.flights[attempt]?.bytesSent = bytesSent
+    sending.bytesInFlight += bytesSent - flight.bytesSent
+    if sending.throttle.note(sending.bytesSent, at: now.steady) { tellProgress(of: sending) }
+    state.sendings[attempt.entry] = sending
   }
 
   /// Tells the values that were held back and whose interval has passed.
   mutating func tellHeldBackProgress() throws(StoreError) {
-    for (attempt, flight) in state.flights {
-      guard let due = flight.progress.due, due <= now.steady else { continue }
-      state.flights[attempt]?.progress.told(at: now.steady)
-      tellProgress(of: flight)
+    for (number, sending) in state.sendings {
+      guard let due = sending.throttle.due, due <= now.steady else { continue }
+      state.sendings[number]?.throttle.told(at: now.steady)
+      tellProgress(of: sending)
     }
   }
 
-  private mutating func tellProgress(of flight: Flight) {
+  private mutating func tellProgress(of sending: Sending) {
     tell(
-      .progress, about: flight.key,
-      .progress(id: flight.id, bytesSent: flight.progress.bytesSent, totalBytes: flight.totalBytes))
+      .progress, about: sending.key,
+      .progress(id: sending.id, bytesSent: sending.bytesSent, totalBytes: sending.totalBytes))
   }
 
   private mutating func finished(_ attempt: AttemptID, _ result: AttemptResult, _ writer: Writer)
@@ -118,18 +125,42 @@ extension Turn {
     state.counters.bytesSent += result.bytesSent
     state.counters.bytesReceived += result.bytesReceived
     if let flight { try noteReach(of: flight, result, writer) }
-    guard let entry = try writer.entry(number: attempt.entry) else { return }
-    let policy = state.configuration.retry.overlaid(with: entry.request.retry)
-    guard
-      let decision = entry.finished(
-        attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
-    else { return }
-    if case .settled(.completed, _) = decision.entry.state {
-      state.counters.attemptsCompleted += 1
-    } else {
-      state.counters.attemptsFailed += 1
+    guard let entry = try writer.entry(number: attempt.entry) else {
+      state.sendings[attempt.entry] = nil
+      return
     }
+    guard let decision = try decision(on: attempt, result, entry, writer) else { return }
+    count(decision.effects)
     try apply(decision, from: entry, writer)
+  }
+
+  private func decision(
+    on attempt: AttemptID, _ result: AttemptResult, _ entry: Entry, _ writer: Writer
+  ) throws(StoreError) -> Decision? {
+    let policy = state.configuration.retry
+    guard let index = attempt.part else {
+      return entry.finished(
+        attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
+    }
+    guard let part = try writer.partRequest(of: entry, at: index) else {
+      // Late, and about a plan that is gone.
+      guard entry.attemptsInFlight.contains(attempt) else { return nil }
+      return entry.damaged(part: index, now: now, randomness: engine.randomness)
+    }
+    return entry.finished(
+      attempt, result, part: part, policy: policy, gates: state.gates, partsAtOnce: partsAtOnce, now: now,
+      randomness: engine.randomness)
+  }
+
+  /// Counts the attempts that were told of.
+  private mutating func count(_ effects: [QueueModel.Effect]) {
+    for effect in effects {
+      guard case .attempt(let event) = effect else { continue }
+      switch event.result {
+      case .completed: state.counters.attemptsCompleted += 1
+      case .error: state.counters.attemptsFailed += 1
+      }
+    }
   }
 
   /// What the result says of the origin, where it changes whether there is an outage (D16).
@@ -144,5 +175,6 @@ extension Turn {
     state.gates.outages[flight.origin] = next
     try writer.save(next, of: flight.origin)
     mustSync()
+    if next.endedAt != nil { try rearrangeSending(writer) }
   }
 }

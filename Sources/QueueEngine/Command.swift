@@ -123,8 +123,13 @@ package enum Command: Sendable {
   case diagnostics(Completion<[Diagnostic]>)
   case stats(Completion<Stats>)
 
+  /// What the machine is connected by from now on (D34). `isNewRoute`: there is a way out that was not there
+  /// before, which ends outages (D16).
+  case networkDetected(Network, isNewRoute: Bool)
   case staged(StagingTicket, Result<StagingProduct, StageError>)
   case report(AttemptID, TransportReport)
+  /// What lies beside the database is counted (D37).
+  case swept(OrphanReport, BootRecord)
   /// A deadline that the engine had named has come, or the wall clock was set.
   case tick
   /// Nothing is accepted or sent from now on.
@@ -137,6 +142,8 @@ package enum Command: Sendable {
 /// Names one piece of staging work.
 package struct StagingTicket: Hashable, Sendable {
   package let number: UInt64
+
+  package init(number: UInt64) { self.number = number }
 }
 
 /// What a worker made.
@@ -156,4 +163,10 @@ package struct StagingWork: Sendable {
   package var ticket: StagingTicket
   package var kind: Kind
   package var request: Descriptor
+
+  package init(ticket: StagingTicket, kind: Kind, request: Descriptor) {
+    self.ticket = ticket
+    self.kind = kind
+    self.request = request
+  }
 }

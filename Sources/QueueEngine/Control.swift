@@ -12,9 +12,9 @@ extension Turn {
     if let keys { state.gates.pausedKeys.formUnion(keys) } else { state.gates.paused = true }
     guard state.gates != before else { return }
     try writer.savePause(state.gates)
-    let stopping = state.flights.filter { state.gates.isPaused($0.value.key) }.keys
-    for attempt in stopping { try stop(attempt, writer) }
-    try gatesChanged(from: before, told: Set(stopping.map(\.entry)), writer)
+    let stopping = Set(state.flights.filter { state.gates.isPaused($0.value.key) }.keys.map(\.entry))
+    for number in stopping.sorted() { try stop(number, writer) }
+    try gatesChanged(from: before, told: stopping, writer)
   }
 
   mutating func resume(_ keys: Set<EntryKey>?, _ reply: @escaping Completion<Void>, _ writer: Writer)
@@ -28,13 +28,15 @@ extension Turn {
     try gatesChanged(from: before, writer)
   }
 
-  /// Ends an attempt that a gate has closed over; the entry goes back to the queue.
-  private mutating func stop(_ attempt: AttemptID, _ writer: Writer) throws(StoreError) {
-    guard let entry = try writer.entry(number: attempt.entry), case .running = entry.state else {
-      land(attempt)
-      return then(.stop(attempt))
+  /// Ends what is in flight of an entry that a gate has closed over; the entry goes back to the queue.
+  private mutating func stop(_ number: Int64, _ writer: Writer) throws(StoreError) {
+    if let entry = try writer.entry(number: number), entry.isInFlight {
+      try apply(entry.stopped(now: now), from: entry, writer)
     }
-    try apply(entry.stopped(now: now), from: entry, writer)
+    for attempt in state.flights.keys where attempt.entry == number {
+      land(attempt)
+      then(.stop(attempt))
+    }
   }
 
   mutating func setWifiOnly(_ wifiOnly: Bool, _ reply: @escaping Completion<Void>, _ writer: Writer)
@@ -45,18 +47,6 @@ extension Turn {
     state.gates.wifiOnly = wifiOnly
     mustSync()
     try writer.save(wifiOnly: wifiOnly)
-  }
-
-  mutating func setNetwork(_ network: Network?, from id: HostID, _ reply: @escaping Completion<Void>) {
-    answer(reply, ())
-    state.networkOverrides.removeAll { $0.host == id }
-    if let network { state.networkOverrides.append((host: id, network: network)) }
-    applyNetwork()
-  }
-
-  /// The newest override holds, else what was detected.
-  mutating func applyNetwork() {
-    state.gates.network = state.networkOverrides.last?.network ?? state.detectedNetwork
   }
 
   mutating func updateHeaders(
@@ -95,6 +85,7 @@ extension Turn {
     mustSync()
     try writer.save(state.configuration)
     state.slots.concurrency = state.configuration.concurrency
+    if state.configuration.concurrency != before.concurrency { try rearrangeSending(writer) }
     if state.configuration.connection != before.connection {
       then(.configure(state.configuration.connection))
     }

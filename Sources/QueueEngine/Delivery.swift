@@ -28,7 +28,7 @@ extension Turn {
     state.connections[id] = nil
     if state.networkOverrides.contains(where: { $0.host == id }) {
       state.networkOverrides.removeAll { $0.host == id }
-      applyNetwork()
+      try applyNetwork(writer)
     }
   }
 

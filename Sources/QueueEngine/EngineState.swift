@@ -8,6 +8,8 @@ struct EngineState {
   var configuration: Configuration
   var slots: Slots
   var flights: [AttemptID: Flight] = [:]
+  /// By creation number: what entries that are in flight, or between two of their parts, have sent.
+  var sendings: [Int64: Sending] = [:]
   var connections: [HostID: ConnectionState] = [:]
   /// Connections in the order in which they subscribed; the newest last.
   var subscribers: [HostID] = []
@@ -15,7 +17,7 @@ struct EngineState {
   var stagings: [EntryID: PendingStaging] = [:]
   /// Overrides of the network's kind, newest last; each lasts as long as its connection (D34).
   var networkOverrides: [(host: HostID, network: Network)] = []
-  /// What netlink says, or the default while nothing was said (D34).
+  /// What the machine is connected by, when no host says otherwise (D34).
   var detectedNetwork = Network()
   /// For origins with attempts in flight: when the newest attempt began that reached it (D16).
   var reached: [Origin: Int64] = [:]
@@ -26,6 +28,10 @@ struct EngineState {
   /// The last turn stopped at its limit, so that more may be due.
   var hasDueLeft = false
   var isFinishing = false
+  /// The record of the start is complete.
+  var isSwept = false
+  /// Requests that wait for that record.
+  var waitingForSweep: [Command] = []
 
   init(gates: Gates, configuration: Configuration) {
     self.gates = gates
@@ -38,9 +44,16 @@ struct EngineState {
     connections.values.contains { $0.held[eventID] != nil }
   }
 
+  /// The entry with what its attempts have sent so far, which only memory knows.
+  func shown(_ entry: Entry) -> Entry {
+    guard entry.isInFlight, let sending = sendings[entry.number] else { return entry }
+    var entry = entry
+    entry.bytesSent = sending.bytesSent
+    return entry
+  }
+
   /// Who is to have the outcome of this number: the connection that enqueued it, else the newest
-  /// subscription,
-  /// of those that cover its key and have not released it.
+  /// subscription, of those that cover its key and have not released it.
   func recipient(of number: Int64, _ outcome: Outcome) -> HostID? {
     func takes(_ host: HostID) -> Bool {
       guard let connection = connections[host], let subscription = connection.subscription else {
@@ -71,8 +84,21 @@ struct Flight {
   var priority: Descriptor.Priority
   /// Queue time when it began, ms (D16).
   var startedAt: Int64
+  /// Body bytes that have left so far.
+  var bytesSent: Int64 = 0
+}
+
+/// What an entry has sent, as its host sees it: accepted parts and whatever is in flight.
+struct Sending {
+  var id: EntryID
+  var key: EntryKey
   var totalBytes: Int64
-  var progress = ProgressThrottle()
+  /// Of parts that are accepted.
+  var acceptedBytes: Int64
+  var bytesInFlight: Int64 = 0
+  var throttle = ProgressThrottle()
+
+  var bytesSent: Int64 { min(acceptedBytes + bytesInFlight, totalBytes) }
 }
 
 /// An enqueue that a worker has.
@@ -162,7 +188,7 @@ struct ProgressThrottle {
 
   /// Notes the value and says whether to tell it now.
   mutating func note(_ bytes: Int64, at steady: Int64) -> Bool {
-    guard bytes > bytesSent else { return false }
+    guard bytes != bytesSent else { return false }
     bytesSent = bytes
     if let toldAt, steady - toldAt < ProgressThrottle.intervalMs {
       isHeldBack = true

@@ -17,15 +17,23 @@ package final class EngineThread: Sendable {
     inbox.put(command)
   }
 
-  /// Runs turns on the calling thread until `end`; `afterTurn` runs after each.
+  /// Runs `work` on the engine's thread between two turns: after what was submitted before it.
+  func betweenTurns(_ work: @escaping @Sendable (QueueEngine) -> Void) {
+    inbox.put(work)
+  }
+
+  /// Runs turns on the calling thread until `end`; `afterTurn` runs after each. Bodies that are on their way
+  /// to an entry then are unlinked: nothing decides about them any more.
   package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
     var isTidy = true
     while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
-      engine.process(engine.takeStuck() + batch)
+      engine.process(engine.takeStuck() + batch.commands)
+      batch.work?(engine)
       try afterTurn(engine)
       onDeadline(engine.deadline())
-      isTidy = engine.store.rest(idle: inbox.isEmpty)
+      isTidy = engine.tidy(idle: inbox.isEmpty)
     }
+    engine.store.discardUnclaimedBodies()
   }
 
   /// Ends `run` after what was submitted before.

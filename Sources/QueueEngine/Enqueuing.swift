@@ -61,6 +61,7 @@ extension Turn {
       refuse(staging.reply, .shutdown)
       for command in staging.waiting { try decide(command, writer) }
     }
+    refuseDiagnostics()
   }
 
   /// Asks the same-id rules (D5 to D8) and carries out what they say, or asks a worker for what is missing.
@@ -69,22 +70,27 @@ extension Turn {
   {
     let enqueue = pending.enqueue
     let existing = try writer.entry(id: enqueue.id)
-    if let existing, existing.body.kind == enqueue.request.body.kind, enqueue.request.body.namesFiles,
+    if let existing, existing.body.kind == enqueue.request.body.kind, enqueue.request.body.comparesFiles,
       pending.stamps == nil
     {
       return wait(pending, for: .stamps)
     }
+    // What was staged was seen later than what the worker looked at first.
     let rule = SameID.rule(
       for: enqueue, existing: existing, storedData: try writer.storedData(of: existing),
-      sourceStamps: pending.stamps)
-    guard rule.needsBody else {
+      storedParts: try writer.storedParts(of: existing),
+      sourceStamps: staged.map { $0.body.sources } ?? pending.stamps)
+    let refreshes = rule.refreshesReference(of: existing)
+    guard rule.needsBody || refreshes else {
       if let staged { then(.discard(staged.body)) }
       return try keepBody(rule, existing, pending, writer)
     }
     guard let staged = staged ?? Staged(inline: enqueue.request.body) else {
       return wait(pending, for: .body)
     }
-    if let existing {
+    if refreshes {
+      try keepBody(rule, existing, pending, anew: staged, writer)
+    } else if let existing {
       try giveBody(staged, to: existing, pending, writer)
     } else {
       try create(staged, pending, writer)
@@ -99,8 +105,14 @@ extension Turn {
       existing.ownsBody(of: pending.enqueue.request)
     else { return refuse(pending.reply, Refusal(.missing(field: field))) }
     let rule = SameID.rule(
-      for: pending.enqueue, existing: existing, storedData: nil, sourceStamps: pending.stamps)
+      for: pending.enqueue, existing: existing, storedData: nil,
+      storedParts: try writer.storedParts(of: existing), sourceStamps: pending.stamps)
     if rule.needsBody {
+      if case .parts(_, let parts) = pending.enqueue.request.body,
+        let misfit = parts.misfit(size: existing.body.length)
+      {
+        return refuse(pending.reply, .invalid(misfit))
+      }
       try giveBody(nil, to: existing, pending, writer)
     } else {
       try keepBody(rule, existing, pending, writer)
@@ -120,9 +132,17 @@ extension Turn {
     let decision = Entry.created(
       number: writer.takeNumber(), from: pending.enqueue, body: staged.body, gates: state.gates,
       lifetimeMs: state.configuration.lifetimeMs, now: now, randomness: engine.randomness)
+    try giveUpSources(of: staged, writer)
     accept(pending, decision, .created)
     try insert(decision, writer)
     if let bytes = staged.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
+    try putParts(of: pending, decision.entry, writer)
+  }
+
+  /// The requests of an entry in parts lie beside its row.
+  private func putParts(of pending: PendingStaging, _ entry: Entry, _ writer: Writer) throws(StoreError) {
+    guard case .parts(_, let parts) = pending.enqueue.request.body else { return }
+    try writer.putParts(parts, of: entry.number)
   }
 
   /// A different body takes the place of the old one; nil keeps the bytes that the entry owns.
@@ -132,13 +152,24 @@ extension Turn {
     let decision = existing.replaced(
       by: pending.enqueue, body: staged?.body, gates: state.gates, lifetimeMs: state.configuration.lifetimeMs,
       now: now, randomness: engine.randomness)
+    if let staged { try giveUpSources(of: staged, writer) }
     accept(pending, decision, .replaced)
     try apply(decision, from: existing, writer)
     if let bytes = staged?.rowBytes { try writer.putRowBody(decision.entry.number, bytes) }
+    try putParts(of: pending, decision.entry, writer)
   }
 
+  /// The caller's names of moved files go after the commit and before the answer (D28).
+  private mutating func giveUpSources(of staged: Staged, _ writer: Writer) throws(StoreError) {
+    guard !staged.moved.isEmpty else { return }
+    try writer.note(staged.moved)
+    then(.removeMoved)
+  }
+
+  /// - Parameter anew: The same body staged once more, where the entry referred to the caller's files.
   private mutating func keepBody(
-    _ rule: SameID, _ existing: Entry?, _ pending: PendingStaging, _ writer: Writer
+    _ rule: SameID, _ existing: Entry?, _ pending: PendingStaging, anew staged: Staged? = nil,
+    _ writer: Writer
   ) throws(StoreError) {
     guard let existing else { preconditionFailure("an entry that is new needs a body") }
     let lifetimeMs = state.configuration.lifetimeMs
@@ -146,15 +177,18 @@ extension Turn {
     case .refuseRunning: refuse(pending.reply, .running)
     case .resume:
       let decision = existing.resumed(
-        by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now)
+        by: pending.enqueue, body: staged?.body, gates: state.gates, partsAtOnce: partsAtOnce,
+        lifetimeMs: lifetimeMs, now: now)
       accept(pending, decision, .resumed)
       try apply(decision, from: existing, writer)
+      try putParts(of: pending, decision.entry, writer)
     case .reopen:
       let decision = existing.reopened(
-        by: pending.enqueue, gates: state.gates, lifetimeMs: lifetimeMs, now: now,
+        by: pending.enqueue, body: staged?.body, gates: state.gates, lifetimeMs: lifetimeMs, now: now,
         randomness: engine.randomness)
       accept(pending, decision, .reopened)
       try apply(decision, from: existing, writer)
+      try putParts(of: pending, decision.entry, writer)
     case .redeliver(let eventID):
       let row = Row(existing, gates: state.gates, now: now)
       answer(
@@ -162,6 +196,7 @@ extension Turn {
       try redeliver(eventID, writer)
     case .create, .replace: preconditionFailure("these take a body")
     }
+    if let bytes = staged?.rowBytes { try writer.putRowBody(existing.number, bytes) }
   }
 
   /// The reply goes before every event about the entry, so it is noted before the decision's effects.
@@ -186,8 +221,8 @@ extension Turn {
     guard let entry = try writer.entry(id: id) else { return }
     mustSync()
     switch entry.state {
-    case .queued, .running, .awaitingAuth:
-      try apply(shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
+    case .queued, .running, .sending, .awaitingAuth:
+      try apply(state.shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
     case .settled:
       for eventID in try writer.deleteOutcomes(ofEntry: entry.number) {
         for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
@@ -206,10 +241,19 @@ extension Refusal {
       self = .fileMissing(InvalidInput(path: field, message: "names a file that cannot be read"))
     case .notRegular(let field):
       self = .invalid(InvalidInput(path: field, message: "must name a regular file"))
+    case .symbolicLink(let field):
+      self = .invalid(InvalidInput(path: field, message: "must not be a symbolic link when it is moved"))
     case .insideDirectory(let field):
       self = .invalid(InvalidInput(path: field, message: "must not lie in the queue's own directory"))
+    case .misfit(let misfit): self = .invalid(misfit)
     case .changed(let field):
       self = .fileMissing(InvalidInput(path: field, message: "names a file that changed while it was read"))
+    case .late(let field):
+      self = .fileMissing(
+        InvalidInput(path: field, message: "names a file that was not found within a second"))
+    case .sizeless(let field):
+      self = .invalid(
+        InvalidInput(path: field, message: "must name a file that holds the bytes its size announces"))
     case .storage(let message):
       self = .storage(message)
     }

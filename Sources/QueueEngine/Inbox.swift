@@ -1,9 +1,18 @@
 import Synchronization
 
-/// Commands on their way to the engine's thread, in order.
+/// What is on its way to the engine's thread, in order.
 final class Inbox: Sendable {
-  private struct Content {
+  /// Runs on the engine's thread, between two turns.
+  typealias Work = @Sendable (QueueEngine) -> Void
+
+  /// The commands of one turn, and what runs after it.
+  struct Batch {
     var commands: [Command] = []
+    var work: Work?
+  }
+
+  private struct Content {
+    var batches: [Batch] = []
     var isClosed = false
   }
 
@@ -12,9 +21,22 @@ final class Inbox: Sendable {
   private let arrivals = Semaphore()
 
   func put(_ command: Command) {
+    add { $0.commands.append(command) }
+  }
+
+  func put(_ work: @escaping Work) {
+    add { $0.work = work }
+  }
+
+  /// Changes the last batch, or a new one behind one that is closed by its work.
+  private func add(_ change: (inout Batch) -> Void) {
     let wasEmpty = content.withLock { content in
-      content.commands.append(command)
-      return content.commands.count == 1
+      let wasEmpty = content.batches.isEmpty
+      if wasEmpty || content.batches[content.batches.count - 1].work != nil {
+        content.batches.append(Batch())
+      }
+      change(&content.batches[content.batches.count - 1])
+      return wasEmpty
     }
     if wasEmpty { arrivals.post() }
   }
@@ -24,23 +46,22 @@ final class Inbox: Sendable {
     arrivals.post()
   }
 
-  var isEmpty: Bool { content.withLock { $0.commands.isEmpty } }
+  var isEmpty: Bool { content.withLock { $0.batches.isEmpty } }
 
   /// At most `limit` commands; nil when the inbox was closed and nothing is left. Without `waits` it may be
   /// none.
-  func take(limit: Int, waits: Bool) -> [Command]? {
+  func take(limit: Int, waits: Bool) -> Batch? {
     while true {
-      let taken: [Command]?? = content.withLock { content in
-        if content.commands.count > limit {
-          defer { content.commands.removeFirst(limit) }
-          return .some(Array(content.commands.prefix(limit)))
-        }
-        if !content.commands.isEmpty {
-          defer { content.commands.removeAll(keepingCapacity: true) }
-          return .some(content.commands)
+      let taken: Batch?? = content.withLock { content in
+        if let first = content.batches.first {
+          if first.commands.count > limit {
+            content.batches[0].commands.removeFirst(limit)
+            return .some(Batch(commands: Array(first.commands.prefix(limit))))
+          }
+          return .some(content.batches.removeFirst())
         }
         if content.isClosed { return .some(nil) }
-        return waits ? nil : .some([])
+        return waits ? nil : .some(Batch())
       }
       if let taken { return taken }
       arrivals.wait()

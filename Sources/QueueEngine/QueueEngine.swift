@@ -18,9 +18,14 @@ package final class QueueEngine {
   var failedCommits: Int64 = 0
   /// Queue time before which nothing is committed again or started; nil when the store is well.
   var storeRestsUntil: Int64?
+  var hasStoppedForDamage = false
   /// A turn of which nobody knows yet whether it stands (D36); nothing is decided until that is known.
   private var doubt: Doubt?
   private var lastTicket: UInt64 = 0
+  /// The record of this start, while it lacks what lies beside the database.
+  var boot: BootRecord?
+  /// A host has asked for something: clean-up keeps no first answer waiting.
+  var hasBeenAsked = false
 
   private struct Doubt {
     var turn: Turn
@@ -28,10 +33,11 @@ package final class QueueEngine {
     var number: Int64
   }
 
-  /// Opens nothing and starts nothing: `recover` does.
+  /// Opens nothing and starts nothing: `recover` does. `network` is what the machine is connected by until a
+  /// `Command.networkDetected` says otherwise.
   package init(
     store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
-    stage: @escaping (StagingWork) -> Void
+    network: Network = Network(), stage: @escaping (StagingWork) -> Void
   ) throws(StoreError) {
     self.store = store
     self.transport = transport
@@ -39,24 +45,44 @@ package final class QueueEngine {
     self.randomness = randomness
     self.stage = stage
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
+    state.detectedNetwork = network
+    state.gates.network = network
     transport.configure(state.configuration.connection)
   }
 
-  /// Puts entries that a dead process left running back in the queue, notes the start, and begins to send.
+  /// Puts entries that a dead process left running back in the queue, notes the start, finishes the moves of
+  /// that process, and begins to send. A database in which it meets damage is left to the next start, as in
+  /// `process`.
   package func recover() throws(StoreError) {
-    let now = clock.now()
+    do throws(StoreError) {
+      boot = try noteStart(now: clock.now())
+    } catch {
+      store.meet(error)
+      guard error.isCorruption else { throw error }
+    }
+    process([])
+  }
+
+  private func noteStart(now: Moment) throws(StoreError) -> BootRecord {
     try store.write(durable: true) { writer in
+      let record = try bootRecord(writer, now: now)
+      try writer.addDiagnostic(record.diagnostic, isBoot: true)
       for entry in try writer.running() {
         try writer.update(entry.orphaned(now: now).entry, from: entry)
       }
-      try writer.addDiagnostic(try bootRecord(writer, now: now), isBoot: true)
+      return record
     }
-    process([])
   }
 
   /// One turn: decides the commands in order, commits them together, then answers and acts. When the commit
   /// fails its members are tried again one by one before any is refused (D36).
   package func process(_ commands: [Command]) {
+    hasBeenAsked = hasBeenAsked || commands.contains { $0.isRequest }
+    if store.damage != nil { serveDamaged(commands) } else { decide(commands) }
+    stopForDamage()
+  }
+
+  private func decide(_ commands: [Command]) {
     guard settleDoubt() else {
       stuck += commands
       return
@@ -64,6 +90,8 @@ package final class QueueEngine {
     do {
       try turn(commands)
     } catch {
+      store.meet(error)
+      if store.damage != nil { return serveDamaged(commands) }
       guard commands.count > 1 else {
         refuse(commands, error)
         return
@@ -74,12 +102,13 @@ package final class QueueEngine {
 
   private func turn(_ commands: [Command]) throws(StoreError) {
     var turn = Turn(engine: self, now: clock.now())
-    let isWell = storeRestsUntil.map { $0 <= turn.now.steady } ?? true
+    endRest(now: turn.now)
+    let isWell = storeRestsUntil == nil
     do throws(StoreError) {
       try write(&turn, commands, isWell: isWell)
-    } catch .unsettled(let number, _) {
+    } catch .unsettled(let number, let message) {
       doubt = Doubt(turn: turn, commands: commands, number: number)
-      rest()
+      rest(.unsettled(turn: number, message: message))
       return
     }
     conclude(turn)
@@ -124,23 +153,48 @@ package final class QueueEngine {
       }
       return true
     } catch {
-      rest()
+      store.meet(error)
+      guard store.damage == nil else {
+        self.doubt = nil
+        refuse(doubt.commands, error)
+        return true
+      }
+      rest(error)
       return false
     }
   }
 
-  private func rest() {
+  /// When the store has rested for long enough, stores the diagnostics that could not be stored before, which
+  /// shows whether it is well again.
+  private func endRest(now: Moment) {
+    if let storeRestsUntil, storeRestsUntil > now.steady { return }
+    storeRestsUntil = nil
+    guard store.hasUnwrittenDiagnostics else { return }
+    do throws(StoreError) {
+      try store.writeDiagnostics()
+      failedCommits = 0
+    } catch {
+      store.meet(error)
+      rest(error)
+    }
+  }
+
+  /// Trouble is told once, and again when there was none in between.
+  private func rest(_ error: StoreError) {
+    if failedCommits == 0 && store.damage == nil {
+      store.note(.error, "the database cannot be written; what would change it is refused", error.message)
+    }
     failedCommits += 1
     storeRestsUntil = clock.now().steady + Backoff.ofStore.wait(afterFailures: failedCommits, fraction: 0.5)
   }
 
   /// A commit failed. Hosts get E_STORAGE; what the transport told is kept and tried again (D36).
   private func refuse(_ commands: [Command], _ error: StoreError) {
-    rest()
+    rest(error)
     for command in commands {
       if case .staged(let ticket, let result) = command {
         giveUpStaging(ticket, result, .storage(error.message))
-      } else if !command.refuse(.storage(error.message)) {
+      } else if !answersByReading(command), !command.refuse(.storage(error.message)) {
         stuck.append(command)
       }
     }
@@ -161,7 +215,8 @@ package final class QueueEngine {
 
   /// The commands to try again now, if their time has come.
   func takeStuck() -> [Command] {
-    guard !stuck.isEmpty, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return [] }
+    guard !stuck.isEmpty, store.damage == nil, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true
+    else { return [] }
     defer { stuck = [] }
     return stuck
   }
@@ -178,6 +233,19 @@ extension Backoff {
 }
 
 extension Command {
+  /// A host waits for an answer to it.
+  var isRequest: Bool {
+    switch self {
+    case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+      .subscribe,
+      .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats:
+      true
+    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+      .giveUp:
+      false
+    }
+  }
+
   /// Answers the host that asked; false when no host did, so that the command has to be kept.
   func refuse(_ refusal: Refusal) -> Bool {
     switch self {
@@ -190,7 +258,9 @@ extension Command {
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .staged, .report, .tick, .finish, .giveUp: return false
+    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+      .giveUp:
+      return false
     }
     return true
   }

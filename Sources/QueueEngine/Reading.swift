@@ -12,6 +12,9 @@ package struct Stats: Sendable {
   package var bytesSent: Int64 = 0
   package var bytesReceived: Int64 = 0
   package var commits: Int64 = 0
+  package var network = Network()
+  /// A host named the network; else it was detected (D34).
+  package var isNetworkNamed = false
 }
 
 /// When the engine wants a `tick`; nil in both means that nothing is waited for.
@@ -32,7 +35,7 @@ extension QueueEngine {
     while page.next == nil {
       let entries = try store.reader.entries(after: after, limit: 256, key: query.key, id: query.id)
       for (entry, _) in entries {
-        let row = Row(shown(entry), gates: state.gates, now: now)
+        let row = Row(state.shown(entry), gates: state.gates, now: now)
         let fits = query.state.map { $0 == row.state } ?? true
         if fits && !page.rows.isEmpty
           && (page.rows.count == query.limit || bytes + row.size > QueueEngine.pageBytes)
@@ -52,32 +55,9 @@ extension QueueEngine {
 
   private static let pageBytes = 1 << 20
 
-  /// Progress lives in memory while an attempt runs.
-  private func shown(_ entry: Entry) -> Entry {
-    guard case .running(let attempt) = entry.state,
-      let flight = state.flights[
-        AttemptID(entry: entry.number, generation: entry.generation, ordinal: attempt.ordinal)]
-    else { return entry }
-    var entry = entry
-    entry.bytesSent = flight.progress.bytesSent
-    return entry
-  }
-
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
-    for bucket in try store.reader.counts() {
-      let live = bucket.queued + bucket.running + bucket.awaitingAuth + bucket.released
-      if state.gates.isPaused(bucket.key) {
-        stats.entries[.paused, default: 0] += live
-      } else {
-        stats.entries[.queued, default: 0] += bucket.queued + bucket.released
-        stats.entries[.running, default: 0] += bucket.running
-        stats.entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
-      }
-      stats.entries[.completed, default: 0] += bucket.completed
-      stats.entries[.error, default: 0] += bucket.error
-      stats.entries[.cancelled, default: 0] += bucket.cancelled
-    }
+    stats.entries = countByState(try store.reader.counts())
     stats.unacknowledged = try store.reader.unacknowledged()
     stats.attemptsStarted = state.counters.attemptsStarted
     stats.attemptsCompleted = state.counters.attemptsCompleted
@@ -85,11 +65,33 @@ extension QueueEngine {
     stats.bytesSent = state.counters.bytesSent
     stats.bytesReceived = state.counters.bytesReceived
     stats.commits = state.counters.commits
+    stats.network = state.gates.network
+    stats.isNetworkNamed = !state.networkOverrides.isEmpty
     return stats
+  }
+
+  /// Entries by derived state.
+  func countByState(_ buckets: [Bucket]) -> [Row.State: Int64] {
+    var entries: [Row.State: Int64] = [:]
+    for bucket in buckets {
+      if state.gates.isPaused(bucket.key) {
+        entries[.paused, default: 0] += bucket.live
+      } else {
+        entries[.queued, default: 0] += bucket.queued + bucket.released
+        entries[.running, default: 0] += bucket.running
+        entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
+      }
+      entries[.completed, default: 0] += bucket.completed
+      entries[.error, default: 0] += bucket.error
+      entries[.cancelled, default: 0] += bucket.cancelled
+    }
+    return entries
   }
 
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
   package func isDrained() -> Bool {
+    // Nothing goes on in a damaged store.
+    if store.damage != nil { return true }
     guard state.stagings.isEmpty else { return false }
     do throws(StoreError) {
       return try store.reader.counts().allSatisfy { bucket in
@@ -97,6 +99,7 @@ extension QueueEngine {
           || bucket.queued + bucket.running + bucket.released == 0
       }
     } catch {
+      store.meet(error)
       return false
     }
   }
@@ -104,16 +107,22 @@ extension QueueEngine {
   /// When the next turn is needed though nothing may arrive until then. A store that cannot be read is asked
   /// again after a second.
   package func deadline() -> Deadline {
+    if hasStoppedForDamage { return Deadline() }
     do throws(StoreError) {
       return try nextDeadline(now: clock.now())
     } catch {
-      return Deadline(steady: clock.now().steady + 1000)
+      store.meet(error)
+      return Deadline(steady: clock.now().steady + (store.damage == nil ? 1000 : 0))
     }
   }
 
   private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
-    var times = state.flights.values.compactMap(\.progress.due)
-    if let storeRestsUntil { times.append(storeRestsUntil) }
+    var times = state.sendings.values.compactMap(\.throttle.due)
+    if let storeRestsUntil {
+      times.append(storeRestsUntil)
+    } else if !stuck.isEmpty {
+      times.append(now.steady)
+    }
     var deadline = Deadline(steady: times.min())
     guard !state.gates.paused, !state.isFinishing else { return deadline }
     deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)
@@ -141,19 +150,7 @@ extension QueueEngine {
 
   /// More can be done at once: more is due than one turn takes, or a walk can go on.
   package var hasMore: Bool {
-    state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
-  }
-
-  /// How this start found the queue.
-  func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> Diagnostic {
-    let buckets = try writer.counts()
-    func sum(_ count: (Bucket) -> Int64) -> Int64 { buckets.reduce(0) { $0 + count($1) } }
-    return .boot(
-      at: now.wall,
-      entries: [
-        ("queued", sum(\.queued) + sum(\.released)), ("running", sum(\.running)),
-        ("awaitingAuth", sum(\.awaitingAuth)), ("completed", sum(\.completed)), ("error", sum(\.error)),
-        ("cancelled", sum(\.cancelled)),
-      ])
+    if store.damage != nil { return !hasStoppedForDamage }
+    return state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
   }
 }

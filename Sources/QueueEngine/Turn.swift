@@ -26,6 +26,7 @@ struct Turn {
     case tell(HostID, HostEvent)
     case stage(StagingWork)
     case discard(StagedBody)
+    case removeMoved
   }
 
   init(engine: QueueEngine, now: Moment) {
@@ -65,6 +66,7 @@ struct Turn {
       case .tell(let host, let event): state.connections[host]?.host.receive(event)
       case .stage(let work): engine.stage(work)
       case .discard(let body): engine.store.discard(body)
+      case .removeMoved: engine.store.removeMoved()
       }
     }
     for read in reads { read() }
@@ -80,7 +82,8 @@ struct Turn {
     case .pause(let keys, let reply): try pause(keys, reply, writer)
     case .resume(let keys, let reply): try resume(keys, reply, writer)
     case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)
-    case .setNetwork(let network, let from, let reply): setNetwork(network, from: from, reply)
+    case .setNetwork(let network, let from, let reply):
+      try setNetwork(network, from: from, reply, writer)
     case .updateHeaders(let headers, let keys, let origin, let reply):
       try updateHeaders(headers, keys: keys, origin: origin, reply, writer)
     case .configure(let change, let from, let reply): try configure(change, from: from, reply, writer)
@@ -92,9 +95,10 @@ struct Turn {
     case .rows(let query, let reply):
       answerLater(reply) { [engine] () throws(StoreError) in try engine.rows(query) }
     case .stats(let reply): answerLater(reply) { [engine] () throws(StoreError) in try engine.stats() }
-    case .diagnostics(let reply):
-      mustSync()
-      answer(reply, try writer.takeDiagnostics())
+    case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
+    case .networkDetected(let network, let isNewRoute):
+      try networkDetected(network, isNewRoute: isNewRoute, writer)
+    case .swept(let report, let boot): try swept(report, boot, writer)
     case .staged(let ticket, let result): try staged(ticket, result, writer)
     case .report(let attempt, let report): try self.report(attempt, report, writer)
     case .tick: try tellHeldBackProgress()
@@ -107,13 +111,7 @@ struct Turn {
   private mutating func answerLater<Value: Sendable>(
     _ reply: @escaping Completion<Value>, _ read: @escaping () throws(StoreError) -> Value
   ) {
-    reads.append {
-      do throws(StoreError) {
-        reply(.success(try read()))
-      } catch {
-        reply(.failure(.storage(error.message)))
-      }
-    }
+    reads.append { [engine] in engine.read(reply, read) }
   }
 
   // MARK: The one write path of an entry
@@ -139,7 +137,7 @@ struct Turn {
     }
     written[entry.number] = entry
     // The entry may have moved to another key, whose pause is the one that counts from now on (D6).
-    if let attempt = entry.attemptInFlight { state.flights[attempt]?.key = entry.key }
+    for attempt in entry.attemptsInFlight { state.flights[attempt]?.key = entry.key }
     for effect in decision.effects {
       switch effect {
       case .stop(let attempt):
@@ -155,14 +153,30 @@ struct Turn {
     }
     switch entry.state {
     case .running: mustBeLogged()
-    case .queued, .awaitingAuth, .settled: mustSync()
+    // Parts that begin need no more; what came of one is an answer.
+    case .sending where !decision.effects.contains(where: \.tellsOfAnAttempt): mustBeLogged()
+    case .sending, .queued, .awaitingAuth, .settled: mustSync()
     }
+    noteSending(of: entry)
+  }
+
+  /// Between two parts an entry may be queued for a moment; its progress goes on as it was.
+  private mutating func noteSending(of entry: Entry) {
+    switch entry.state {
+    case .running, .sending: break
+    case .queued(let wait)
+    where entry.parts != nil && !wait.isBackoff && !state.gates.isPaused(entry.key): break
+    case .queued, .awaitingAuth, .settled: state.sendings[entry.number] = nil
+    }
+    state.sendings[entry.number]?.key = entry.key
+    state.sendings[entry.number]?.acceptedBytes = entry.parts?.acceptedBytes ?? 0
   }
 
   /// The attempt is no longer in the transport's hands.
   mutating func land(_ attempt: AttemptID) {
     guard let flight = state.flights.removeValue(forKey: attempt) else { return }
     state.slots.freed(flight.priority, origin: flight.origin)
+    state.sendings[attempt.entry]?.bytesInFlight -= flight.bytesSent
   }
 
   // MARK: Telling hosts
@@ -197,6 +211,15 @@ struct Turn {
     for (id, connection) in state.connections where connection.subscription?.kinds.contains(.state) == true {
       state.connections[id]?.walk.begin(change, through: last)
       try walk(id, writer)
+    }
+  }
+}
+
+extension QueueModel.Effect {
+  fileprivate var tellsOfAnAttempt: Bool {
+    switch self {
+    case .attempt, .stop: true
+    case .progress, .state: false
     }
   }
 }

@@ -23,12 +23,15 @@ package struct AttemptEvent: Sendable {
   }
 
   /// - Parameter answer: What the server said; left out unless the event is about a status.
-  init(of entry: Entry, _ attempt: AttemptID, requestID: String, result: Result, answer: Answer?, at: Int64) {
+  init(
+    of entry: Entry, _ attempt: AttemptID, url: RequestURL?, requestID: String, result: Result,
+    answer: Answer?, at: Int64
+  ) {
     id = entry.id
     key = entry.key
     self.requestID = requestID
     self.attempt = attempt.ordinal
-    url = entry.request.url?.text ?? ""
+    self.url = url?.text ?? ""
     method = entry.request.method
     partIndex = attempt.part
     self.result = result

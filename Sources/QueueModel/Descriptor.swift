@@ -3,7 +3,7 @@ package import JSONText
 /// A request that can be sent as far as that can be known now. Made by validation alone
 /// (`Descriptor(reading:)`), or read back from what validation had accepted (`Descriptor(stored:)`).
 package struct Descriptor: Sendable {
-  /// nil only with `parts`.
+  /// May be nil with `parts`, which have their own.
   package let url: RequestURL?
   package let method: HTTPMethod
   package let headers: HeaderFields
@@ -49,7 +49,7 @@ package struct Descriptor: Sendable {
     let reader = try DescriptorReader(json, path: path, names: Self.names)
     method = try reader.method()
     body = try reader.body(of: method)
-    url = try reader.url()
+    url = try reader.url(isRequired: body.kind != .parts)
     headers = try reader.headers()
     accept = try reader.accept()
     expiresAt = try reader.object.integer("expiresAt", in: 1...Bounds.integer)
@@ -58,21 +58,26 @@ package struct Descriptor: Sendable {
     priority = try reader.object.choice("priority") ?? .normal
     timeouts = try reader.timeouts()
     idempotencyKey = try reader.idempotencyKey()
-    staging = try reader.staging()
+    staging = try reader.staging() ?? (body.kind == .parts ? .move : .copy)
   }
 
   /// Reads back what `storedText` gave.
   ///
   /// - Parameter kind: Of the body; the value of a `data` body is kept elsewhere, and null stands in its
-  ///   place.
+  ///   place; so are the requests of `parts`, in whose place stands an empty list.
   package init(stored json: JSON, kind: BodyKind) throws(InvalidInput) {
     let reader = try DescriptorReader(json, path: "stored", names: Self.names)
     method = try reader.method()
-    body = kind == .data ? .data(.null) : try reader.body(of: method)
-    guard body.kind == kind else {
-      throw InvalidInput(path: "stored", message: "must describe a body of kind \(kind.rawValue)")
+    switch (kind, try reader.body(of: method)) {
+    case (.data, .none): body = .data(.null)
+    case (.parts, .file(let path)): body = .parts(path, [])
+    case (_, let described):
+      guard described.kind == kind else {
+        throw InvalidInput(path: "stored", message: "must describe a body of kind \(kind.rawValue)")
+      }
+      body = described
     }
-    url = try reader.url()
+    url = try reader.url(isRequired: kind != .parts)
     headers = reader.object["headers"].map { HeaderFields(stored: $0) } ?? HeaderFields()
     accept = try reader.accept()
     expiresAt = try reader.object.integer("expiresAt", in: 1...Bounds.integer)
@@ -81,10 +86,11 @@ package struct Descriptor: Sendable {
     priority = try reader.object.choice("priority") ?? .normal
     timeouts = try reader.timeouts()
     idempotencyKey = try reader.idempotencyKey()
-    staging = try reader.staging()
+    staging = try reader.staging() ?? .copy
   }
 
-  /// The JSON text of everything but the value of `data`; `init(stored:)` is its exact inverse.
+  /// The JSON text of everything but the value of `data` and the requests of `parts`; `init(stored:)` is its
+  /// exact inverse.
   package var storedText: [UInt8] {
     var writer = JSONWriter()
     writer.object { object in
@@ -93,7 +99,7 @@ package struct Descriptor: Sendable {
       if !headers.fields.isEmpty { object.member("headers") { headers.write(into: &$0) } }
       switch body {
       case .none, .data: break
-      case .file(let path): object.member("file", path.text)
+      case .file(let path), .parts(let path, _): object.member("file", path.text)
       case .form(let fields):
         object.member("form") { list in list.array { for field in fields { field.write(into: &$0) } } }
       }

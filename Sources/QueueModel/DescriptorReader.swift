@@ -11,7 +11,8 @@ struct DescriptorReader {
 
   func method() throws(InvalidInput) -> HTTPMethod { try object.choice("method") ?? .post }
 
-  func url() throws(InvalidInput) -> RequestURL {
+  func url(isRequired: Bool) throws(InvalidInput) -> RequestURL? {
+    if !isRequired && object["url"] == nil { return nil }
     let path = object.path(of: "url")
     return try RequestURL(reading: object.required("url").nonEmptyString(at: path), path: path)
   }
@@ -22,13 +23,13 @@ struct DescriptorReader {
   }
 
   func body(of method: HTTPMethod) throws(InvalidInput) -> BodyDescription {
-    guard object["parts"] == nil else {
-      throw InvalidInput(path: object.path(of: "parts"), message: "is not served by this version")
-    }
     let given = ["data", "form", "file"].filter { object[$0] != nil }
     guard given.count <= 1 else {
       throw InvalidInput(
         path: object.path, message: "must have at most one body, and has \(given.joined(separator: " and "))")
+    }
+    guard object["parts"] == nil || given == ["file"] else {
+      throw InvalidInput(path: object.path(of: "parts"), message: "goes with file, which it cuts")
     }
     guard let kind = given.first, let json = object[kind] else { return .none }
     let path = object.path(of: kind)
@@ -36,7 +37,10 @@ struct DescriptorReader {
     switch kind {
     case "data": return .data(json)
     case "form": return .form(try form(json, path: path))
-    default: return .file(try FilePath(reading: json.nonEmptyString(at: path), path: path))
+    default:
+      let file = try FilePath(reading: json.nonEmptyString(at: path), path: path)
+      guard let parts = object["parts"] else { return .file(file) }
+      return .parts(file, try [PartRequest](reading: parts, path: object.path(of: "parts")))
     }
   }
 
@@ -75,14 +79,7 @@ struct DescriptorReader {
     return .given(key)
   }
 
-  func staging() throws(InvalidInput) -> Descriptor.Staging {
-    let staging: Descriptor.Staging = try object.choice("staging") ?? .copy
-    switch staging {
-    case .copy: return .copy
-    case .move, .reference:
-      throw InvalidInput(
-        path: object.path(of: "staging"),
-        message: "must be copy; \(staging.rawValue) is not served by this version")
-    }
+  func staging() throws(InvalidInput) -> Descriptor.Staging? {
+    try object.choice("staging")
   }
 }

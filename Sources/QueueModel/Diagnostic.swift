@@ -24,18 +24,6 @@ package struct Diagnostic: Sendable {
     self.figures = figures
   }
 
-  /// The record of a start: how many entries it found, by stored state.
-  package static func boot(at wall: Int64, entries: [(state: String, count: Int64)]) -> Diagnostic {
-    let figures = JSON { writer in
-      writer.object { record in
-        record.member("entries") { counts in
-          counts.object { for (state, count) in entries { $0.member(state, count) } }
-        }
-      }
-    }
-    return Diagnostic(at: wall, level: .info, message: "boot sweep", figures: figures)
-  }
-
   /// The record as `takeDiagnostics` gives it.
   package func write(into writer: inout JSONWriter) {
     writer.object {

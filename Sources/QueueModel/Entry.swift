@@ -14,6 +14,8 @@ package struct Entry: Sendable {
   package var generation: Int64
   package var request: Descriptor
   package var body: StagedBody
+  /// nil for an entry that is one request.
+  package var parts: Parts?
   /// The Idempotency-Key that was made for the body of a POST or PATCH (D19); nil for other methods, and once
   /// the body was answered with an error. `transmission` says whether it is sent.
   package var idempotencyKey: String?
@@ -39,6 +41,9 @@ package struct Entry: Sendable {
   package enum State: Sendable, Equatable {
     case queued(Wait)
     case running(Attempt)
+    /// Parts are in flight; which ones, `parts` says. `next` is when one more may go, queue time in ms; nil
+    /// while only results can bring one.
+    case sending(next: Int64?)
     /// A 401 or 403 came for headers of this revision; a newer patch that covers the entry lets it go.
     case awaitingAuth(revision: Int64)
     case settled(Outcome.Kind, eventID: String)
@@ -84,7 +89,7 @@ package struct Entry: Sendable {
 
   package init(
     number: Int64, id: EntryID, key: EntryKey, vars: JSON, generation: Int64, request: Descriptor,
-    body: StagedBody,
+    body: StagedBody, parts: Parts? = nil,
     idempotencyKey: String?, headerRevision: Int64, expiresAt: Int64, state: State, attempts: Int64 = 0,
     failures: FailureCounts = FailureCounts(), bytesSent: Int64 = 0, lastRequestID: String? = nil,
     createdAt: Int64, updatedAt: Int64, host: HostID? = nil
@@ -97,6 +102,7 @@ package struct Entry: Sendable {
     self.generation = generation
     self.request = request
     self.body = body
+    self.parts = parts
     self.idempotencyKey = idempotencyKey
     self.headerRevision = headerRevision
     self.expiresAt = expiresAt
@@ -111,20 +117,35 @@ package struct Entry: Sendable {
 }
 
 extension Entry {
-  /// Where it is sent; nil only for an entry in parts.
-  package var origin: Origin? { request.url?.origin }
+  /// Where it is sent; of parts, where the latest went or, before the first, where that goes.
+  package var origin: Origin? { (parts?.latest.url ?? request.url)?.origin }
 
   /// Queued, running or waiting for credentials, paused or not.
   package var isLive: Bool {
     switch state {
-    case .queued, .running, .awaitingAuth: true
+    case .queued, .running, .sending, .awaitingAuth: true
     case .settled: false
     }
   }
 
-  /// The attempt in flight.
-  package var attemptInFlight: AttemptID? {
-    guard case .running(let attempt) = state else { return nil }
-    return AttemptID(entry: number, generation: generation, ordinal: attempt.ordinal)
+  /// Whether anything of it is in flight.
+  package var isInFlight: Bool {
+    switch state {
+    case .running, .sending: true
+    case .queued, .awaitingAuth, .settled: false
+    }
+  }
+
+  /// The attempts in flight, of parts by index.
+  package var attemptsInFlight: [AttemptID] {
+    switch state {
+    case .running(let attempt):
+      return [AttemptID(entry: number, generation: generation, ordinal: attempt.ordinal)]
+    case .sending:
+      return (parts?.open ?? []).filter { $0.state == .inFlight }.map {
+        AttemptID(entry: number, generation: $0.generation, ordinal: $0.attempt.ordinal, part: $0.index)
+      }
+    case .queued, .awaitingAuth, .settled: return []
+    }
   }
 }

@@ -20,7 +20,7 @@ extension Entry {
   ///
   /// - Parameter timeouts: Of configure; the entry's own go over them.
   package func transmission(gates: Gates, timeouts: Timeouts, outgoing: OutgoingBody) -> Transmission {
-    guard case .running(let attempt) = state, let id = attemptInFlight, let url = request.url else {
+    guard case .running(let attempt) = state, let id = attemptsInFlight.first, let url = request.url else {
       preconditionFailure("only an entry that runs is sent")
     }
     var headers = gates.headers(for: self)
@@ -32,15 +32,21 @@ extension Entry {
         if headers["Content-Type"] == nil { headers.set("Content-Type", contentType) }
       }
     }
-    // The caller's own header stands (D19); the request id is ours alone.
-    if let key = keyToSend, headers["Idempotency-Key"] == nil { headers.set("Idempotency-Key", key) }
-    headers.set("X-Request-Id", attempt.requestID)
+    identify(&headers, idempotencyKey: keyToSend, attempt)
     return Transmission(
       attempt: id, url: url, method: request.method, headers: headers, body: outgoing,
       timeouts: timeouts.overlaid(with: request.timeouts))
   }
 
-  private var keyToSend: String? {
+  /// The caller's own Idempotency-Key stands (D19); the request id is ours alone.
+  func identify(_ headers: inout HeaderFields, idempotencyKey: String?, _ attempt: Attempt) {
+    if let idempotencyKey, headers["Idempotency-Key"] == nil {
+      headers.set("Idempotency-Key", idempotencyKey)
+    }
+    headers.set("X-Request-Id", attempt.requestID)
+  }
+
+  var keyToSend: String? {
     switch request.idempotencyKey {
     case .automatic: idempotencyKey
     case .off: nil
@@ -48,21 +54,25 @@ extension Entry {
     }
   }
 
-  /// A gate closed over the attempt: the entry goes back to the queue, with its failure counts and without an
-  /// attempt event (D1, D11).
+  /// A gate closed over what is in flight: the entry goes back to the queue, with its failure counts and
+  /// without an attempt event (D1, D11).
   package func stopped(now: Moment) -> Decision {
-    guard let attempt = attemptInFlight else { return .unchanged(self) }
-    return Decision(entry: backInQueue(now: now), effects: [.stop(attempt), .state])
+    guard isInFlight else { return .unchanged(self) }
+    return Decision(entry: backInQueue(now: now), effects: stopEffects + [.state])
   }
 
-  /// The entry was found running at the start of the process: it may have been sent, and is sent again.
+  /// The entry was found in flight at the start of the process: it may have been sent, and is sent again.
   package func orphaned(now: Moment) -> Decision {
-    guard attemptInFlight != nil else { return .unchanged(self) }
+    guard isInFlight else { return .unchanged(self) }
     return Decision(entry: backInQueue(now: now), effects: [.state])
   }
 
+  /// Ends everything that is in flight.
+  var stopEffects: [Effect] { attemptsInFlight.map { .stop($0) } }
+
   private func backInQueue(now: Moment) -> Entry {
     var entry = self
+    entry.parts?.stop(now: now)
     entry.state = .queued(Wait(due: now.steady))
     entry.updatedAt = now.wall
     return entry

@@ -8,7 +8,7 @@ extension Entry {
   ) -> Decision {
     let entry = Entry(
       number: number, id: enqueue.id, key: enqueue.key, vars: enqueue.vars, generation: 1,
-      request: enqueue.request, body: body,
+      request: enqueue.request, body: body, parts: Parts(planOf: enqueue.request.body, since: 1),
       idempotencyKey: enqueue.freshIdempotencyKey(randomness),
       headerRevision: enqueue.headerRevision ?? gates.headerRevision,
       expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
@@ -17,19 +17,36 @@ extension Entry {
   }
 
   /// The same body was enqueued again for a live entry: its metadata is replaced, a wait ends, a wait for
-  /// credentials too; attempts and rule counts go on (B211, B212, B222). An attempt in flight goes on as
-  /// well, unless the new key is paused (D6).
-  package func resumed(by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) -> Decision {
+  /// credentials too; attempts and rule counts go on (B211, B212, B222), and so do accepted parts. What is in
+  /// flight goes on as well, unless the new key is paused (D6), or it reads a file that the caller may delete
+  /// from now on.
+  ///
+  /// - Parameters:
+  ///   - body: The same body, staged anew, in place of one that is the caller's own file (D28).
+  ///   - partsAtOnce: Of configure.
+  package func resumed(
+    by enqueue: Enqueue, body: StagedBody? = nil, gates: Gates, partsAtOnce: Int, lifetimeMs: Int64,
+    now: Moment
+  ) -> Decision {
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
+    if let body { entry.body = body }
+    let mustStop = gates.isPaused(entry.key) || body.map { $0.place != .reference } ?? false
+    entry.parts?.endWaits(now: now)
     switch state {
     case .settled: return .unchanged(self)
     case .queued, .awaitingAuth:
       entry.state = .queued(Wait(due: now.steady))
       entry.failures.streak = 0
       return Decision(entry: entry, effects: [.state])
+    case .sending:
+      if mustStop { return entry.stopped(now: now) }
+      // Whether the headers of a part differ is not looked at: one refused too many goes out again at once.
+      entry.parts?.outdateHeaders()
+      entry.arrange(gates: gates, partsAtOnce: partsAtOnce, now: now)
+      return Decision(entry: entry, effects: [.state])
     case .running(var attempt):
-      if gates.isPaused(entry.key) { return entry.stopped(now: now) }
+      if mustStop { return entry.stopped(now: now) }
       // What was current stays so only if the attempt sent what would be sent now.
       let isCurrent = attempt.headerRevision >= gates.revision(for: self)
       let isSame = gates.headers(for: entry) == gates.headers(for: self)
@@ -48,27 +65,40 @@ extension Entry {
     by enqueue: Enqueue, body: StagedBody?, gates: Gates, lifetimeMs: Int64, now: Moment,
     randomness: any Randomness
   ) -> Decision {
-    if case .running = state { return .unchanged(self) }
+    if isInFlight { return .unchanged(self) }
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     entry.beginGeneration(now: now)
     entry.body = body ?? self.body
+    entry.body.kind = enqueue.request.body.kind
+    entry.parts = Parts(planOf: enqueue.request.body, since: entry.generation)
     entry.idempotencyKey = enqueue.freshIdempotencyKey(randomness)
     return Decision(entry: entry, effects: [.state], releasesBody: body != nil)
   }
 
   /// The same body was enqueued again after an error: it runs as a new generation and settles once more.
+  /// Parts that are accepted stay so; when late answers have accepted all of them, it is completed (B271).
+  ///
+  /// - Parameter body: As for `resumed`.
   package func reopened(
-    by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment, randomness: any Randomness
+    by enqueue: Enqueue, body: StagedBody? = nil, gates: Gates, lifetimeMs: Int64, now: Moment,
+    randomness: any Randomness
   ) -> Decision {
     guard case .settled(.error, _) = state else { return .unchanged(self) }
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     entry.beginGeneration(now: now)
+    if let body { entry.body = body }
     // An answer had spent the old one; after any other end the same key tells the server that it is the same
     // request.
     entry.idempotencyKey = idempotencyKey ?? enqueue.freshIdempotencyKey(randomness)
-    return Decision(entry: entry, effects: [.state])
+    guard let parts = entry.parts else { return Decision(entry: entry, effects: [.state]) }
+    entry.bytesSent = parts.acceptedBytes
+    entry.parts?.reopen(now: now)
+    guard parts.isComplete else { return Decision(entry: entry, effects: [.state]) }
+    return entry.settled(
+      .completed(ResponseRecord(status: nil)), partIndex: parts.latest.index, now: now,
+      randomness: randomness)
   }
 
   /// Everything that is not part of the body's identity (D5).

@@ -33,7 +33,7 @@ extension Entry {
       entry.state = .queued(
         followAtOnce
           ? Wait(due: now.steady)
-          : entry.backoff(policy.backoff, after: result.answer, outage: outage, now, randomness))
+          : entry.failures.wait(policy.backoff, after: result.answer, outage: outage, now, randomness))
       return entry.reported(report, .error(kind, message: message))
     case (.terminal(let kind, let message), .running):
       return entry.failed(report, kind, message, randomness)
@@ -57,7 +57,8 @@ extension Entry {
 
   private func event(of report: Report, _ outcome: AttemptEvent.Result) -> AttemptEvent {
     AttemptEvent(
-      of: self, report.attempt, requestID: report.requestID, result: outcome, answer: report.result.answer,
+      of: self, report.attempt, url: request.url, requestID: report.requestID, result: outcome,
+      answer: report.result.answer,
       at: report.now.wall)
   }
 
@@ -101,34 +102,11 @@ extension Entry {
   /// Sent again at once when the headers are newer than those of the attempt (D7), else parked.
   private func refusedCredentials(_ report: Report, _ flight: Attempt, _ gates: Gates) -> Decision {
     var entry = self
-    entry.failures.streak = 0
-    entry.failures.cutAnswers = 0
-    entry.failures.followedReuse = false
+    entry.failures.forgetRow()
     entry.state =
       flight.headerRevision < gates.revision(for: self)
       ? .queued(Wait(due: report.now.steady)) : .awaitingAuth(revision: flight.headerRevision)
     let message = report.result.answer?.statusMessage ?? "credentials were refused"
     return entry.reported(report, .error(.http, message: message))
-  }
-
-  /// The wait after a failure that is counted already: the longer of backoff and Retry-After (D14, D15).
-  private func backoff(
-    _ backoff: Backoff, after answer: Answer?, outage: Int64?, _ now: Moment, _ randomness: any Randomness
-  ) -> Wait {
-    let own = backoff.wait(afterFailures: failures.streak, fraction: randomness.fraction())
-    let asked = answer?.header("retry-after").flatMap { RetryAfter.milliseconds($0, now: now.wall) } ?? 0
-    let wait = min(max(own, asked), backoff.maxMs)
-    return Wait(
-      due: now.steady + wait, isBackoff: true, outage: outage,
-      spread: outage == nil ? 0 : randomness.fraction())
-  }
-}
-
-extension FailureCounts {
-  fileprivate mutating func count(_ result: AttemptResult, rule: TransientRule?, followAtOnce: Bool) {
-    streak += 1
-    cutAnswers = result.isCutSuccess ? cutAnswers + 1 : 0
-    followedReuse = followAtOnce
-    if let rule { countOne(of: rule) }
   }
 }

@@ -7,17 +7,22 @@ extension Entry {
     var decision = settled(.cancelled(reason: "user"), now: now, randomness: randomness)
     decision.entry.body.place = .none
     decision.releasesBody = true
-    if let attempt = attemptInFlight {
-      decision.effects = [.stop(attempt), .progress(bytesSent: bytesSent)] + decision.effects
+    if isInFlight {
+      decision.effects = stopEffects + [.progress(bytesSent: bytesSent)] + decision.effects
     }
     return decision
   }
 
-  /// The deadline has come (D4): the entry settles, unless it is running. The caller does not ask for a
-  /// paused one.
+  /// The deadline has come (D4): the entry settles, unless it is in flight; then no more of its parts go out.
+  /// The caller does not ask for a paused one.
   package func expired(now: Moment, randomness: any Randomness) -> Decision {
     switch state {
     case .running, .settled: return .unchanged(self)
+    case .sending:
+      guard now.wall >= expiresAt else { return .unchanged(self) }
+      var entry = self
+      entry.state = .sending(next: nil)
+      return Decision(entry: entry)
     case .queued, .awaitingAuth:
       guard now.wall >= expiresAt else { return .unchanged(self) }
       return settled(
@@ -27,9 +32,14 @@ extension Entry {
 
   static let expiryMessage = "expiresAt has passed"
 
-  /// The end of a settle cycle: one outcome, told after the state.
-  func settled(_ settlement: Outcome.Settlement, now: Moment, randomness: any Randomness) -> Decision {
+  /// The end of a settle cycle: one outcome, told after the state. Nothing is in flight after it.
+  ///
+  /// - Parameter partIndex: Of the part that decided.
+  func settled(
+    _ settlement: Outcome.Settlement, partIndex: Int? = nil, now: Moment, randomness: any Randomness
+  ) -> Decision {
     var entry = self
+    entry.parts?.stop(now: now)
     let eventID = randomness.uuid()
     entry.state = .settled(settlement.kind, eventID: eventID)
     entry.updatedAt = now.wall
@@ -41,8 +51,8 @@ extension Entry {
     let outcome = Outcome(
       eventID: eventID, entry: number, id: id, key: key, vars: vars, at: now.wall, generation: generation,
       attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: body.length,
-      url: request.url?.text ?? "", method: request.method, partIndex: nil, settlement: settlement,
-      host: host)
+      url: (parts?.latest.url ?? request.url)?.text ?? "", method: request.method, partIndex: partIndex,
+      settlement: settlement, host: host)
     return Decision(entry: entry, outcome: outcome, effects: [.state])
   }
 
@@ -52,7 +62,7 @@ extension Entry {
     switch state {
     case .settled(.completed, let eventID), .settled(.cancelled, let eventID):
       generation == outcome.generation && eventID == outcome.eventID
-    case .settled(.error, _), .queued, .running, .awaitingAuth: false
+    case .settled(.error, _), .queued, .running, .sending, .awaitingAuth: false
     }
   }
 }

@@ -37,6 +37,17 @@ extension Gates {
     return headers
   }
 
+  /// The headers of one part: its own go over the entry's, and newer patches over both. A name that the part
+  /// lacks comes from the entry.
+  package func headers(for entry: Entry, part: PartRequest) -> HeaderFields {
+    var headers = entry.request.headers.merged(under: part.headers)
+    for patch in patches
+    where patch.number > entry.headerRevision && patch.covers(key: entry.key, origin: part.url.origin) {
+      headers = headers.merged(under: patch.headers)
+    }
+    return headers
+  }
+
   /// The newest revision of what an attempt of the entry would send now: its own headers, or a patch that
   /// covers it.
   func revision(for entry: Entry) -> Int64 {

@@ -35,6 +35,13 @@ extension Gates {
   /// Whether an outage of the origin lasts.
   package func hasOutage(_ origin: Origin) -> Bool { openOutage(of: origin) != nil }
 
+  /// Ends every outage that lasts; false when there is none.
+  package mutating func endOutages(at steady: Int64) -> Bool {
+    let lasting = outages.filter { $0.value.endedAt == nil }.keys
+    for origin in lasting { outages[origin]?.endedAt = steady }
+    return !lasting.isEmpty
+  }
+
   /// The number of the outage of the origin that lasts.
   package func openOutage(of origin: Origin) -> Int64? {
     guard let outage = outages[origin], outage.endedAt == nil else { return nil }
@@ -93,7 +100,7 @@ extension AttemptResult {
     switch failure?.cause {
     case .beforeRequest: return .unreachable
     case .afterRequestBegan: return .reached
-    case .bodyMissing, .bodyUnreadable, nil: return .unknown
+    case .bodyMissing, .bodyChanged, .bodyUnreadable, nil: return .unknown
     }
   }
 }

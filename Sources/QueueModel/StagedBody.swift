@@ -7,7 +7,7 @@ package struct StagedBody: Sendable, Equatable {
   /// For `multipart/form-data` the boundary's content type, which overrides the caller's; for `data` the
   /// default.
   package var contentType: String?
-  /// Size and modification time of each source path when it was staged, in the order of the descriptor (D5).
+  /// What each source path looked like when it was staged, in the order of the descriptor (D5).
   package var sources: [SourceStamp]
 
   package enum Place: Sendable, Equatable {
@@ -16,6 +16,8 @@ package struct StagedBody: Sendable, Equatable {
     case row
     /// A file of this name in the store's body folder.
     case file(name: String)
+    /// The caller's own files, where they are: `sources` says what they have to look like (D28).
+    case reference
   }
 
   package init(
@@ -36,9 +38,24 @@ package struct SourceStamp: Sendable, Equatable {
   package var size: Int64
   /// Nanoseconds since the epoch.
   package var modifiedAt: Int64
+  /// The bits of its inode number; nil where an earlier version did not note it.
+  package var inode: Int64?
 
-  package init(size: Int64, modifiedAt: Int64) {
+  package init(size: Int64, modifiedAt: Int64, inode: Int64? = nil) {
     self.size = size
     self.modifiedAt = modifiedAt
+    self.inode = inode
+  }
+
+  /// As the system gives it.
+  package init(size: Int64, seconds: Int64, nanoseconds: Int64, inode: UInt64) {
+    self.init(
+      size: size, modifiedAt: seconds &* 1_000_000_000 &+ nanoseconds, inode: Int64(bitPattern: inode))
+  }
+
+  /// Whether two enqueues that found these send the same body: another file of the same size and time does
+  /// (D5).
+  package func looksLike(_ other: SourceStamp) -> Bool {
+    size == other.size && modifiedAt == other.modifiedAt
   }
 }

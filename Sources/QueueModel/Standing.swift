@@ -4,25 +4,31 @@ extension Gates {
     switch entry.state {
     case .settled(let kind, _): Row.State(kind)
     case .queued: isPaused(entry.key) ? .paused : .queued
-    case .running: isPaused(entry.key) ? .paused : .running
+    case .running, .sending: isPaused(entry.key) ? .paused : .running
     case .awaitingAuth(let revision):
       isPaused(entry.key) ? .paused : isReleased(entry, parkedAt: revision) ? .queued : .awaitingAuth
     }
   }
 
   /// Queue time, ms, at which an entry is due: after its wait or, when that is earlier, upon the end of the
-  /// outage that it failed in (D16). An entry that a header patch let go is due since ever. nil for one that
-  /// waits for credentials, that runs, or that has settled. Pauses and Wi-Fi are asked for apart.
+  /// outage that it failed in (D16); of parts in flight, when the next may go. An entry that a header patch
+  /// let go is due since ever. nil for one that waits for credentials, that runs, or that has settled. Pauses
+  /// and Wi-Fi are asked for apart.
   package func dueTime(of entry: Entry) -> Int64? {
     switch entry.state {
-    case .queued(let wait):
-      guard let outage = wait.outage, let origin = entry.origin,
-        let woken = wakeTime(from: outage, of: origin, spread: wait.spread)
-      else { return wait.due }
-      return min(wait.due, woken)
+    case .queued(let wait): return dueTime(of: wait, to: entry.origin)
+    case .sending(let next): return next
     case .awaitingAuth(let revision): return isReleased(entry, parkedAt: revision) ? 0 : nil
     case .running, .settled: return nil
     }
+  }
+
+  /// Queue time, ms, at which a wait for this origin ends.
+  func dueTime(of wait: Entry.Wait, to origin: Origin?) -> Int64 {
+    guard let outage = wait.outage, let origin,
+      let woken = wakeTime(from: outage, of: origin, spread: wait.spread)
+    else { return wait.due }
+    return min(wait.due, woken)
   }
 
   private func isReleased(_ entry: Entry, parkedAt revision: Int64) -> Bool {

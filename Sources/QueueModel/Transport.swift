@@ -45,12 +45,29 @@ package enum OutgoingBody: Sendable {
   /// `length` bytes of the file at `path` (byte for byte, no NUL) from `offset`; bytes behind them are never
   /// sent.
   case file(path: [UInt8], offset: Int64, length: Int64)
+  /// The caller's own files among bytes of ours, in order. Each has to look like its stamp before the attempt
+  /// and after it (D28).
+  case referenced([Piece])
+
+  package enum Piece: Sendable {
+    case bytes([UInt8])
+    /// These bytes of the file, through symbolic links.
+    case file(path: [UInt8], SourceStamp, range: Range<Int64>)
+
+    package var length: Int64 {
+      switch self {
+      case .bytes(let bytes): Int64(bytes.count)
+      case .file(_, _, let range): Int64(range.count)
+      }
+    }
+  }
 
   package var length: Int64 {
     switch self {
     case .none: 0
     case .bytes(let bytes): Int64(bytes.count)
     case .file(_, _, let length): length
+    case .referenced(let pieces): pieces.reduce(0) { $0 + $1.length }
     }
   }
 }
@@ -136,7 +153,9 @@ package struct TransferFailure: Sendable, Equatable {
     case afterRequestBegan
     /// The staged body is missing, or shorter than announced (D30).
     case bodyMissing
-    /// The staged body is there and cannot be read now.
+    /// A file of the caller's that the body refers to is another one now, or was while it was sent (D28).
+    case bodyChanged
+    /// The body is there and cannot be read now.
     case bodyUnreadable
   }
 

@@ -23,7 +23,7 @@ package func judge(
   _ result: AttemptResult, accept: [AcceptRule], policy: RetryPolicy, failures: FailureCounts
 ) -> Verdict {
   switch result.failure?.cause {
-  case .bodyMissing: return .terminal(.file, message: result.failureMessage)
+  case .bodyMissing, .bodyChanged: return .terminal(.file, message: result.failureMessage)
   case .bodyUnreadable where result.answer == nil: return .tryAgain(.file, result.failureMessage)
   case .bodyUnreadable, .beforeRequest, .afterRequestBegan, nil: break
   }

@@ -1,5 +1,6 @@
 import Glibc
 import QueueModel
+import Synchronization
 
 /// The files of bodies, in a folder that carries the identity of the database that names them (D37). Used
 /// from any thread.
@@ -9,10 +10,17 @@ package final class BodyFolder: Sendable {
   /// The directory of the queue.
   let queueDirectory: String
   private let descriptor: Int32
+  /// Names made by this process that no committed row has; nil once the process ends.
+  private let unclaimed = Mutex<Set<String>?>([])
+
+  private static let prefix = "bodies-"
+
+  /// Whether a name in the directory of a queue is that of a folder of bodies, this or another.
+  static func isFolder(_ name: String) -> Bool { name.hasPrefix(prefix) }
 
   /// Makes the folder if it is missing.
   init(in directory: QueueDirectory, identity: String) throws(StoreError) {
-    path = "\(directory.path)/bodies-\(identity)"
+    path = "\(directory.path)/\(BodyFolder.prefix)\(identity)"
     queueDirectory = directory.path
     if mkdir(path, 0o700) == 0 {
       try directory.sync()
@@ -25,13 +33,13 @@ package final class BodyFolder: Sendable {
 
   /// Finds the folder; makes and changes nothing.
   init(reading directory: QueueDirectory, identity: String) throws(StoreError) {
-    path = "\(directory.path)/bodies-\(identity)"
+    path = "\(directory.path)/\(BodyFolder.prefix)\(identity)"
     queueDirectory = directory.path
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { throw BodyFolder.unusable(path) }
   }
 
-  deinit { close(descriptor) }
+  deinit { Glibc.close(descriptor) }
 
   private static func unusable(_ path: String) -> StoreError {
     let number = errno
@@ -44,16 +52,75 @@ package final class BodyFolder: Sendable {
   /// Unlinks a file; one that is gone already is as good.
   func discard(_ name: String) {
     unlinkat(descriptor, name, 0)
+    claim(name)
+  }
+
+  /// A row of this name was committed, or nobody wants the file.
+  func claim(_ name: String) {
+    _ = unclaimed.withLock { $0?.remove(name) }
+  }
+
+  /// The file is on its way to a row.
+  func isUnclaimed(_ name: String) -> Bool {
+    unclaimed.withLock { $0?.contains(name) ?? true }
+  }
+
+  /// Unlinks what is on its way to a row and will not get one, since the process ends. Makes no more.
+  func discardUnclaimed() {
+    let names = unclaimed.withLock { names in
+      defer { names = nil }
+      return names ?? []
+    }
+    for name in names { unlinkat(descriptor, name, 0) }
+  }
+
+  /// Deletes an orphan. The system's error when it stays.
+  func delete(_ name: String) -> Int32? {
+    SystemError.of { unlinkat(descriptor, name, 0) }
+  }
+
+  /// The name is on its way to a row from now on.
+  private func announce(_ name: String) throws(StageError) {
+    let mayMake = unclaimed.withLock { names in
+      names?.insert(name)
+      return names != nil
+    }
+    guard mayMake else { throw .storage(message: "the process is ending") }
   }
 
   /// A new, empty file of this name, open for writing.
   func make(_ name: String) throws(StageError) -> Int32 {
+    try announce(name)
     let file = openat(descriptor, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .storage(errno) }
+    guard file >= 0 else {
+      let number = errno
+      claim(name)
+      throw .storage(number)
+    }
     // The umask may have taken away from the mode, here and elsewhere.
     fchmod(file, 0o600)
     return file
   }
+
+  /// Gives an open file a name in the folder. False where the file system, or the file's owner, does not let
+  /// it have another one.
+  func link(_ file: Int32, as name: String) throws(StageError) -> Bool {
+    try announce(name)
+    guard linkat(AT_FDCWD, "/proc/self/fd/\(file)", descriptor, name, AT_SYMLINK_FOLLOW) == 0 else {
+      claim(name)
+      return false
+    }
+    return true
+  }
+
+  /// What lies under this name; nil when nothing does.
+  func status(of name: String) -> stat? {
+    var status = stat()
+    return fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+  }
+
+  /// Lets nobody else read a file that came with another mode (D38).
+  func close(_ name: String) { fchmodat(descriptor, name, 0o600, 0) }
 
   /// Makes the names in the folder survive a power cut.
   func sync() throws(StageError) {

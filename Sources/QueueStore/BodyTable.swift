@@ -8,12 +8,15 @@ final class BodyTable {
   private let doom: Statement
   private let doomed: Statement
   private let forgetDoomed: Statement
+  private let naming: Statement
 
   /// Names were noted that are not unlinked yet, or that an earlier process left.
   private(set) var mayHaveDoomed = true
   /// This transaction let go of a file. It must be synced before that is unlinked: a power cut could bring
   /// the row back, without its body.
   private(set) var doomsInTransaction = false
+  /// Names of files that rows of this transaction took.
+  private(set) var claimedInTransaction: [String] = []
 
   init(_ connection: Connection) {
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
@@ -23,6 +26,11 @@ final class BodyTable {
     doom = statement("INSERT OR IGNORE INTO doomed (name) VALUES (?)")
     doomed = statement("SELECT name FROM doomed LIMIT ?")
     forgetDoomed = statement("DELETE FROM doomed WHERE name = ?")
+    naming = statement(
+      """
+      SELECT EXISTS (SELECT 1 FROM entry WHERE body_file = ?1)
+        OR EXISTS (SELECT 1 FROM doomed WHERE name = ?1)
+      """)
   }
 
   func put(_ bytes: [UInt8], of number: Int64) throws(StoreError) {
@@ -39,12 +47,22 @@ final class BodyTable {
   /// Deletes the bytes of a body in the database, or notes the name of its file.
   func release(_ body: StagedBody, of number: Int64) throws(StoreError) {
     switch body.place {
-    case .none: break
+    case .none, .reference: break
     case .row: try delete.run { $0.bind(number) }
     case .file(let name):
       try doom.run { $0.bind(name) }
       doomsInTransaction = true
     }
+  }
+
+  /// A row names the file of the body from this transaction on.
+  func claim(_ body: StagedBody) {
+    if case .file(let name) = body.place { claimedInTransaction.append(name) }
+  }
+
+  /// Whether a row, readable or not, or the list of names to be unlinked has the file.
+  func isNamed(_ name: String) throws(StoreError) -> Bool {
+    try naming.first({ $0.bind(name) }) { $0.bool() } ?? false
   }
 
   func doomedNames(limit: Int) throws(StoreError) -> [String] {
@@ -60,5 +78,6 @@ final class BodyTable {
   func transactionEnded(committed: Bool) {
     if committed && doomsInTransaction { mayHaveDoomed = true }
     doomsInTransaction = false
+    claimedInTransaction = []
   }
 }

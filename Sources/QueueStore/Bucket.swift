@@ -20,8 +20,7 @@ package struct Bucket: Sendable {
 
     init(of entry: Entry) {
       key = entry.key
-      // An entry in parts has its URLs in them.
-      origin = entry.request.url?.origin ?? Origin(text: "")
+      origin = entry.origin ?? Origin(text: "")
       priority = entry.request.priority
       wifiOnly = entry.request.wifiOnly
     }
@@ -45,10 +44,14 @@ package struct Bucket: Sendable {
   package var completed: Int64 = 0
   package var error: Int64 = 0
   package var cancelled: Int64 = 0
+  /// Entries that have not settled.
+  package var live: Int64 { queued + running + awaitingAuth + released }
   /// Of `queued`, those that the end of an outage wakes.
   package var waking: Int64 = 0
   /// The earliest due time of `queued`, queue time in ms.
   package var due: Int64?
+  /// The earliest time at which an entry that has parts in flight may send one more, queue time in ms.
+  package var nextPart: Int64?
   /// The earliest deadline of `queued`, `awaitingAuth` and `released`, wall clock in ms.
   package var expiry: Int64?
 }

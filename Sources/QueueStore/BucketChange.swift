@@ -13,9 +13,11 @@ struct BucketChange {
   /// The earliest of the entries that came.
   private var due: Int64?
   private var expiry: Int64?
+  private var nextPart: Int64?
   /// One that went may have been the earliest: only the rows can tell what is.
   private var dueIsStale = false
   private var expiryIsStale = false
+  private var nextPartIsStale = false
   /// An entry went, so the bucket may be empty.
   private(set) var hasRemoved = false
   var served: Int64 = 0
@@ -27,7 +29,8 @@ struct BucketChange {
       due = min(due ?? .max, wait.due)
       expiry = min(expiry ?? .max, entry.expiresAt)
     case .awaitingAuth: expiry = min(expiry ?? .max, entry.expiresAt)
-    case .running, .settled: break
+    case .sending(let next?): nextPart = min(nextPart ?? .max, next)
+    case .sending(nil), .running, .settled: break
     }
   }
 
@@ -39,7 +42,8 @@ struct BucketChange {
       dueIsStale = true
       expiryIsStale = true
     case .awaitingAuth: expiryIsStale = true
-    case .running, .settled: break
+    case .sending(.some): nextPartIsStale = true
+    case .sending(nil), .running, .settled: break
     }
   }
 
@@ -48,7 +52,7 @@ struct BucketChange {
     case .queued(let wait):
       queued += step
       if wait.outage != nil { waking += step }
-    case .running: running += step
+    case .running, .sending: running += step
     case .awaitingAuth(let revision):
       if revision < covering { released += step } else { awaitingAuth += step }
     case .settled(.completed, _): completed += step
@@ -70,7 +74,10 @@ struct BucketChange {
           SELECT expires_at FROM entry WHERE bucket = ?1 AND state IN ('queued', 'awaiting-auth')
           ORDER BY expires_at LIMIT 1)
         ELSE min(ifnull(expiry, ?13), ifnull(?13, expiry)) END,
-      served = max(served, ?14)
+      served = max(served, ?14),
+      next_part = CASE WHEN ?15
+        THEN (SELECT next FROM parts WHERE bucket = ?1 AND next IS NOT NULL ORDER BY next LIMIT 1)
+        ELSE min(ifnull(next_part, ?16), ifnull(?16, next_part)) END
     WHERE number = ?1
     """
 
@@ -84,5 +91,7 @@ struct BucketChange {
     statement.bind(expiryIsStale)
     statement.bind(expiry)
     statement.bind(served)
+    statement.bind(nextPartIsStale)
+    statement.bind(nextPart)
   }
 }

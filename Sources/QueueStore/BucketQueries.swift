@@ -4,7 +4,7 @@ import QueueModel
 final class BucketQueries {
   private static let selection = """
     SELECT number, key, origin, priority, wifi_only, queued, running, awaiting_auth, released, completed,
-      error, cancelled, waking, due, expiry
+      error, cancelled, waking, due, expiry, next_part
     FROM bucket
     """
 
@@ -12,16 +12,20 @@ final class BucketQueries {
   private let every: Statement
   private let ofKey: Statement
   private let laterDue: Statement
+  private let laterPart: Statement
   private let byExpiry: Statement
   private let waking: Statement
 
   init(_ connection: Connection) {
     func select(_ rest: String) -> Statement { Statement(connection, "\(BucketQueries.selection) \(rest)") }
-    // Three lookups by index: what is due, what a patch let go, what the end of an outage may wake.
+    // Four lookups by index: what is due, what goes on with its parts, what a patch let go, what the end of
+    // an outage may wake.
     ready = select(
       """
       WHERE number IN (
         SELECT number FROM bucket WHERE due <= ?2 AND due IS NOT NULL AND priority = ?1
+        UNION ALL SELECT number FROM bucket
+          WHERE next_part <= ?2 AND next_part IS NOT NULL AND priority = ?1
         UNION ALL SELECT number FROM bucket WHERE released > 0 AND priority = ?1
         UNION ALL SELECT b.number FROM bucket b CROSS JOIN outage o ON o.origin = b.origin
           WHERE o.ended_at IS NOT NULL AND b.waking > 0 AND b.priority = ?1)
@@ -29,6 +33,7 @@ final class BucketQueries {
       """)
     every = select("ORDER BY number")
     ofKey = select("WHERE key = ? ORDER BY number")
+    laterPart = select("WHERE next_part > ? AND next_part IS NOT NULL ORDER BY next_part")
     laterDue = select("WHERE due > ? AND due IS NOT NULL ORDER BY due")
     byExpiry = select("WHERE expiry IS NOT NULL ORDER BY expiry")
     waking = select("WHERE origin = ? AND waking > 0")
@@ -61,9 +66,13 @@ final class BucketQueries {
 
   /// The earliest due time after `steady` of a bucket that `isOpen` admits.
   func nextDue(after steady: Int64, where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
-    try laterDue.first({ $0.bind(steady) }) { row in
+    let due = try laterDue.first({ $0.bind(steady) }) { row in
       BucketQueries.read(&row).flatMap { isOpen($0) ? $0.due : nil }
     }
+    let nextPart = try laterPart.first({ $0.bind(steady) }) { row in
+      BucketQueries.read(&row).flatMap { isOpen($0) ? $0.nextPart : nil }
+    }
+    return [due, nextPart].compactMap(\.self).min()
   }
 
   /// The earliest deadline of a bucket that `isOpen` admits.
@@ -113,6 +122,7 @@ final class BucketQueries {
     bucket.waking = row.int()
     bucket.due = row.optionalInt()
     bucket.expiry = row.optionalInt()
+    bucket.nextPart = row.optionalInt()
     return bucket
   }
 }

@@ -94,8 +94,19 @@ final class Connection {
     guard code == SQLITE_OK else { throw failure(code) }
   }
 
-  /// What the connection says about its last call.
+  /// Reads all of the file; throws an error of which `isCorruption` is true at the first defect.
+  func checkEverything() throws(StoreError) {
+    let found = try text("PRAGMA integrity_check(1)") ?? ""
+    guard found == "ok" else { throw .failed(code: SQLITE_CORRUPT, message: found) }
+  }
+
+  /// What the connection says about its last call, and the system where a call of that one failed.
   func failure(_ code: Int32) -> StoreError {
-    .failed(code: code, message: String(cString: sqlite3_errmsg(handle)))
+    var message = String(cString: sqlite3_errmsg(handle))
+    let number = sqlite3_system_errno(handle)
+    if number != 0, [SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_FULL].contains(code & 0xFF) {
+      message += ", \(SystemError.text(number))"
+    }
+    return .failed(code: code, message: message)
   }
 }

@@ -6,7 +6,7 @@ enum EntryRow {
   /// Columns that change together. An update names only the parts that changed: SQLite rewrites each index of
   /// each column that an update names, whether its value is another one or not.
   enum Part: CaseIterable {
-    case identity, bucket, state, settlement, headers, expiry, rest
+    case identity, bucket, state, settlement, headers, expiry, body, rest
 
     var columns: [String] {
       switch self {
@@ -20,11 +20,11 @@ enum EntryRow {
       case .settlement: ["settled_event"]
       case .headers: ["header_revision"]
       case .expiry: ["expires_at"]
+      case .body: ["body_kind", "body_place", "body_length", "body_file", "body_type", "sources"]
       case .rest:
         [
-          "generation", "attempts", "body_kind", "body_place", "body_length", "body_file", "body_type",
-          "sources", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules", "bytes_sent",
-          "last_request_id", "updated_at", "host", "turn",
+          "generation", "attempts", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules",
+          "bytes_sent", "last_request_id", "updated_at", "host", "turn",
         ]
       }
     }
@@ -36,13 +36,20 @@ enum EntryRow {
   static func changedParts(_ entry: Entry, from old: Entry) -> [Part] {
     var parts: [Part] = []
     if Bucket.Identity(of: entry) != Bucket.Identity(of: old) { parts.append(.bucket) }
-    if entry.state != old.state { parts.append(.state) }
+    if !hasSameRow(entry.state, old.state) { parts.append(.state) }
     if settledEvent(entry.state) != settledEvent(old.state) { parts.append(.settlement) }
     if entry.headerRevision != old.headerRevision { parts.append(.headers) }
     if entry.expiresAt != old.expiresAt { parts.append(.expiry) }
+    if entry.body != old.body { parts.append(.body) }
     // The turn that writes it is always another one.
     parts.append(.rest)
     return parts
+  }
+
+  /// Which parts are in flight, and when the next may go, lies elsewhere.
+  private static func hasSameRow(_ state: Entry.State, _ old: Entry.State) -> Bool {
+    if case .sending = state, case .sending = old { return true }
+    return state == old
   }
 
   static func bind(_ part: Part, of entry: Entry, bucket: Int64, turn: Int64, to statement: Statement) {
@@ -55,10 +62,10 @@ enum EntryRow {
     case .settlement: statement.bind(settledEvent(entry.state))
     case .headers: statement.bind(entry.headerRevision)
     case .expiry: statement.bind(entry.expiresAt)
+    case .body: bind(entry.body, to: statement)
     case .rest:
       statement.bind(entry.generation)
       statement.bind(entry.attempts)
-      bind(entry.body, to: statement)
       statement.bind(entry.idempotencyKey)
       statement.bind(entry.failures.streak)
       statement.bind(entry.failures.cutAnswers)
@@ -75,7 +82,7 @@ enum EntryRow {
   private static func settledEvent(_ state: Entry.State) -> String? {
     switch state {
     case .settled(_, let eventID): eventID
-    case .queued, .running, .awaitingAuth: nil
+    case .queued, .running, .sending, .awaitingAuth: nil
     }
   }
 
@@ -86,6 +93,7 @@ enum EntryRow {
     switch state {
     case .queued(let waits): wait = waits
     case .running(let runs): attempt = runs
+    case .sending: attempt = ofParts
     case .awaitingAuth(let revision): parked = revision
     case .settled: break
     }
@@ -100,12 +108,16 @@ enum EntryRow {
     statement.bind(parked)
   }
 
+  /// Stands in the row of an entry whose parts are in flight: they have their own.
+  private static let ofParts = Entry.Attempt(ordinal: 1, requestID: "", headerRevision: 0)
+
   private static func bind(_ body: StagedBody, to statement: Statement) {
     statement.bind(body.kind.rawValue)
     switch body.place {
     case .none: statement.bind("none")
     case .row: statement.bind("row")
     case .file: statement.bind("file")
+    case .reference: statement.bind("reference")
     }
     statement.bind(body.length)
     if case .file(let name) = body.place { statement.bind(name) } else { statement.bindNull() }
@@ -121,7 +133,7 @@ enum EntryRow {
   static func name(of state: Entry.State) -> String {
     switch state {
     case .queued: "queued"
-    case .running: "running"
+    case .running, .sending: "running"
     case .awaitingAuth: "awaiting-auth"
     case .settled(let kind, _): kind.rawValue
     }
@@ -139,9 +151,9 @@ enum EntryRow {
     let state = readState(&row)
     let headerRevision = row.int()
     let expiresAt = row.int()
+    let body = readBody(&row)
     let generation = row.int()
     let attempts = row.int()
-    let body = readBody(&row)
     let idempotencyKey = row.optionalText()
     var failures = FailureCounts()
     failures.streak = row.int()
@@ -205,6 +217,7 @@ enum EntryRow {
     switch (placeName, file) {
     case ("none", nil): place = .none
     case ("row", nil): place = .row
+    case ("reference", nil): place = .reference
     case ("file", let name?): place = .file(name: name)
     default: return nil
     }

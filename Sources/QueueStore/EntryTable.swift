@@ -1,7 +1,8 @@
 import JSONText
 import QueueModel
 
-/// The rows of entries, in `entry` and `entry_text`. Knows nothing of the counts of buckets.
+/// The rows of entries, in `entry` and `entry_text`, with what `PartTable` has of them. Knows nothing of the
+/// counts of buckets.
 final class EntryTable {
   /// What `EntryRow.read` reads.
   private static let selection = """
@@ -35,9 +36,11 @@ final class EntryTable {
   private let oldestHeaders: Statement
 
   private unowned let connection: Connection
+  private let parts: PartTable
 
-  init(_ connection: Connection) {
+  init(_ connection: Connection, _ parts: PartTable) {
     self.connection = connection
+    self.parts = parts
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     func select(_ rest: String) -> Statement { Statement(connection, "\(EntryTable.selection) \(rest)") }
     let names = ["number"] + EntryRow.columns(of: EntryRow.Part.allCases)
@@ -55,7 +58,8 @@ final class EntryTable {
     numberOfID = statement("SELECT number FROM entry WHERE id = ?")
     standing = statement(
       """
-      SELECT bucket, \(EntryRow.columns(of: [.state, .settlement]).joined(separator: ", ")) FROM entry
+      SELECT bucket, body_kind, \(EntryRow.columns(of: [.state, .settlement]).joined(separator: ", "))
+      FROM entry
       WHERE number = ?
       """
     )
@@ -89,18 +93,20 @@ final class EntryTable {
       }
     }
     try insertText.run { EntryTable.bindText(of: entry, to: $0) }
+    try parts.update(entry, from: nil, bucket: bucket)
   }
 
   /// - Parameter withText: vars or request differ as well.
   func update(
     _ entry: Entry, from old: Entry, bucket: Int64, turn: Int64, withText: Bool
   ) throws(StoreError) {
-    let parts = EntryRow.changedParts(entry, from: old)
-    try update(of: parts).run {
-      for part in parts { EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0) }
+    let changed = EntryRow.changedParts(entry, from: old)
+    try update(of: changed).run {
+      for part in changed { EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0) }
       $0.bind(entry.number)
     }
     if withText { try updateText.run { EntryTable.bindText(of: entry, to: $0) } }
+    try parts.update(entry, from: old, bucket: bucket)
   }
 
   private func update(of parts: [EntryRow.Part]) -> Statement {
@@ -117,7 +123,8 @@ final class EntryTable {
     statement.bind(text: entry.request.storedText[...])
   }
 
-  func delete(_ number: Int64) throws(StoreError) {
+  func delete(_ number: Int64, hasParts: Bool) throws(StoreError) {
+    if hasParts { try parts.deleteAll(of: number) }
     try deleteRow.run { $0.bind(number) }
     try deleteText.run { $0.bind(number) }
   }
@@ -143,20 +150,23 @@ final class EntryTable {
   func standing(_ number: Int64) throws(StoreError) -> (bucket: Int64, state: Entry.State)? {
     try standing.first({ $0.bind(number) }) { row in
       let bucket = row.int()
-      return EntryRow.readState(&row).map { (bucket, $0) }
+      let isInParts = row.text() == BodyKind.parts.rawValue
+      guard let state = EntryRow.readState(&row) else { return nil }
+      if isInParts, case .running = state { return (bucket, .sending(next: 0)) }
+      return (bucket, state)
     }
   }
 
   func entry(number: Int64) throws(StoreError) -> Entry? {
-    try byNumber.first({ $0.bind(number) }) { EntryRow.read(&$0)?.entry }
+    try first(byNumber) { $0.bind(number) }?.entry
   }
 
   func entry(id: EntryID) throws(StoreError) -> (entry: Entry, turn: Int64)? {
-    try byID.first({ $0.bind(id.text) }) { EntryRow.read(&$0) }
+    try first(byID) { $0.bind(id.text) }
   }
 
   func runningEntries() throws(StoreError) -> [Entry] {
-    try running.all { EntryRow.read(&$0)?.entry }
+    try some(running, .max) { _ in }.map(\.entry)
   }
 
   /// At most `limit` entries with numbers above `after`, by number.
@@ -185,11 +195,32 @@ final class EntryTable {
   ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
     var found: [(entry: Entry, turn: Int64)] = []
     guard limit > 0 else { return found }
+    var failure: StoreError?
     try statement.each(bind) { row in
-      if let read = EntryRow.read(&row) { found.append(read) }
-      return found.count < limit
+      if let read = read(&row, &failure) { found.append(read) }
+      return failure == nil && found.count < limit
     }
+    if let failure { throw failure }
     return found
+  }
+
+  private func first(
+    _ statement: Statement, _ bind: (Statement) -> Void
+  ) throws(StoreError) -> (entry: Entry, turn: Int64)? {
+    try some(statement, 1, bind).first
+  }
+
+  /// What is read of an entry in parts lies in other tables as well.
+  private func read(
+    _ row: inout StatementRow, _ failure: inout StoreError?
+  ) -> (entry: Entry, turn: Int64)? {
+    guard let (entry, turn) = EntryRow.read(&row) else { return nil }
+    do throws(StoreError) {
+      return try parts.complete(entry).map { ($0, turn) }
+    } catch {
+      failure = error
+      return nil
+    }
   }
 
   /// The oldest that is due, then the oldest created.
@@ -214,10 +245,16 @@ final class EntryTable {
   private func first(
     _ statement: Statement, _ bucket: Int64, _ bind: (Statement) -> Void
   ) throws(StoreError) -> Entry? {
-    try statement.first({
+    try first(statement) {
       $0.bind(bucket)
       bind($0)
-    }) { EntryRow.read(&$0)?.entry }
+    }?.entry
+  }
+
+  /// The entry that has parts in flight and may send one more, the longest due first.
+  func firstSending(in bucket: Int64, at steady: Int64) throws(StoreError) -> Entry? {
+    guard let number = try parts.next(in: bucket, at: steady) else { return nil }
+    return try entry(number: number)
   }
 
   /// The least spread beyond `spread` among the entries that wait for the end of `outage`.

@@ -5,7 +5,7 @@ enum Migrations {
   /// `Outr` in ASCII, in the header of every database of ours.
   static let applicationID: Int64 = 0x4F75_7472
 
-  static let all: [String] = [first, enqueuers]
+  static let all: [String] = [first]
 
   /// Brings the database to the newest schema, each step in one transaction with its number.
   static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
@@ -22,8 +22,6 @@ enum Migrations {
       }
     }
   }
-
-  private static let enqueuers = "ALTER TABLE entry ADD COLUMN host INTEGER"
 
   // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
   // default). Columns that belong to one state are set in that state and NULL in every other, as in
@@ -59,12 +57,15 @@ enum Migrations {
       -- the newest header patch that covers the bucket
       covering INTEGER NOT NULL,
       served INTEGER NOT NULL DEFAULT 0,
+      -- the earliest time at which an entry that has parts in flight may send one more
+      next_part INTEGER CHECK (next_part IS NULL OR running > 0),
       CHECK (due IS NULL OR queued > 0),
       UNIQUE (key, origin, priority, wifi_only)
     ) STRICT;
     CREATE INDEX bucket_due ON bucket (due) WHERE due IS NOT NULL;
     CREATE INDEX bucket_expiry ON bucket (expiry) WHERE expiry IS NOT NULL;
     CREATE INDEX bucket_released ON bucket (priority) WHERE released > 0;
+    CREATE INDEX bucket_next_part ON bucket (next_part) WHERE next_part IS NOT NULL;
     CREATE INDEX bucket_waking ON bucket (origin) WHERE waking > 0;
 
     CREATE TABLE entry (
@@ -88,7 +89,7 @@ enum Migrations {
       header_revision INTEGER NOT NULL CHECK (header_revision >= 0),
       expires_at INTEGER NOT NULL,
       body_kind TEXT NOT NULL CHECK (body_kind IN ('none', 'data', 'form', 'file', 'parts')),
-      body_place TEXT NOT NULL CHECK (body_place IN ('none', 'row', 'file')),
+      body_place TEXT NOT NULL CHECK (body_place IN ('none', 'row', 'file', 'reference')),
       body_length INTEGER NOT NULL CHECK (body_length >= 0),
       body_file TEXT CHECK ((body_file IS NOT NULL) = (body_place = 'file')),
       body_type TEXT,
@@ -102,6 +103,8 @@ enum Migrations {
       last_request_id TEXT,
       created_at INTEGER NOT NULL,
       updated_at INTEGER NOT NULL,
+      -- the connection that enqueued it last
+      host INTEGER,
       -- the turn that wrote the row
       turn INTEGER NOT NULL,
       CHECK ((is_backoff IS NOT NULL) = (state = 'queued')),
@@ -116,6 +119,8 @@ enum Migrations {
     CREATE INDEX entry_expiry ON entry (bucket, expires_at) WHERE state IN ('queued', 'awaiting-auth');
     CREATE INDEX entry_parked ON entry (bucket, parked_revision) WHERE parked_revision IS NOT NULL;
     CREATE INDEX entry_outage ON entry (bucket, outage, spread) WHERE outage IS NOT NULL;
+    -- clean-up asks for each file whether a row names it (D37)
+    CREATE INDEX entry_body ON entry (body_file) WHERE body_file IS NOT NULL;
     CREATE INDEX entry_running ON entry (number) WHERE state = 'running';
     CREATE INDEX entry_headers ON entry (header_revision) WHERE settled_event IS NULL;
 
@@ -175,5 +180,65 @@ enum Migrations {
       error TEXT,
       figures TEXT
     ) STRICT;
+
+    -- Names of the caller's files that were moved and are still to be removed (D28).
+    CREATE TABLE moved (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      path BLOB NOT NULL,
+      -- the body file that is the same file; NULL when its bytes were copied
+      link TEXT,
+      device INTEGER NOT NULL,
+      inode INTEGER NOT NULL,
+      size INTEGER NOT NULL CHECK (size >= 0),
+      modified_at INTEGER NOT NULL,
+      changed_at INTEGER NOT NULL
+    ) STRICT;
+
+    -- Where an entry in parts stands; its row in entry says the rest.
+    CREATE TABLE parts (
+      number INTEGER PRIMARY KEY,
+      bucket INTEGER NOT NULL,
+      count INTEGER NOT NULL CHECK (count > 0),
+      begun INTEGER NOT NULL CHECK (begun BETWEEN 0 AND count),
+      accepted INTEGER NOT NULL CHECK (accepted BETWEEN 0 AND begun),
+      accepted_bytes INTEGER NOT NULL CHECK (accepted_bytes >= 0),
+      latest INTEGER NOT NULL CHECK (latest >= 0 AND latest < count),
+      since INTEGER NOT NULL CHECK (since > 0),
+      -- while parts are in flight: when one more may go
+      next INTEGER
+    ) STRICT;
+    CREATE INDEX parts_next ON parts (bucket, next) WHERE next IS NOT NULL;
+
+    -- Parts that were begun.
+    CREATE TABLE part (
+      entry INTEGER NOT NULL,
+      position INTEGER NOT NULL CHECK (position >= 0),
+      state TEXT NOT NULL CHECK (state IN ('waiting', 'in-flight', 'accepted')),
+      due INTEGER CHECK ((due IS NOT NULL) = (state = 'waiting')),
+      is_backoff INTEGER CHECK (is_backoff IN (0, 1) AND (is_backoff IS NOT NULL) = (state = 'waiting')),
+      outage INTEGER CHECK (outage IS NULL OR state = 'waiting'),
+      spread REAL CHECK (spread >= 0 AND spread < 1 AND (spread IS NOT NULL) = (state = 'waiting')),
+      generation INTEGER NOT NULL CHECK (generation > 0),
+      ordinal INTEGER NOT NULL CHECK (ordinal > 0),
+      request_id TEXT NOT NULL,
+      revision INTEGER NOT NULL,
+      streak INTEGER NOT NULL CHECK (streak >= 0),
+      cut_answers INTEGER NOT NULL CHECK (cut_answers >= 0),
+      followed_reuse INTEGER NOT NULL CHECK (followed_reuse IN (0, 1)),
+      rules TEXT,
+      PRIMARY KEY (entry, position)
+    ) STRICT, WITHOUT ROWID;
+    CREATE INDEX part_open ON part (entry, position) WHERE state <> 'accepted';
+
+    -- The requests of all parts; long, and written once.
+    CREATE TABLE part_text (
+      entry INTEGER NOT NULL,
+      position INTEGER NOT NULL CHECK (position >= 0),
+      url TEXT NOT NULL,
+      headers TEXT,
+      range_start INTEGER NOT NULL CHECK (range_start >= 0),
+      range_end INTEGER NOT NULL CHECK (range_end >= range_start),
+      PRIMARY KEY (entry, position)
+    ) STRICT, WITHOUT ROWID;
     """
 }

@@ -22,7 +22,15 @@ struct Multipart {
     pieces = Multipart.pieces(of: fields, boundary: boundary)
   }
 
-  var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+  /// As it was before, told by its content type.
+  init(_ fields: [FormField], contentType: String) {
+    boundary = String(contentType.dropFirst(Multipart.mediaType.count))
+    pieces = Multipart.pieces(of: fields, boundary: boundary)
+  }
+
+  private static let mediaType = "multipart/form-data; boundary="
+
+  var contentType: String { Multipart.mediaType + boundary }
 
   private static func pieces(of fields: [FormField], boundary: String) -> [Piece] {
     var pieces: [Piece] = []

@@ -87,6 +87,43 @@ struct QueueDirectory: Sendable {
     return aside
   }
 
+  /// A log whose database is missing or empty, as a power cut or a person may leave it, would be deleted by
+  /// SQLite. It goes under a new name, since nobody else has what is in it. The name, or nil.
+  func setLonelyLogAside(at wall: Int64) throws(StoreError) -> String? {
+    func size(_ suffix: String) -> Int {
+      var status = stat()
+      return stat(databasePath + suffix, &status) == 0 ? Int(status.st_size) : 0
+    }
+    guard size("") == 0, size("-wal") > 0 else { return nil }
+    return "\(try setDatabaseAside(at: wall))-wal"
+  }
+
+  // MARK: Damage that was met while running
+
+  private var damagePath: String { "\(path)/damage" }
+
+  /// Has the next start look at the whole database. Best effort: without the note the damage is met again
+  /// where it is.
+  func noteDamage(_ message: String) {
+    let file = open(damagePath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard file >= 0 else { return }
+    defer { close(file) }
+    let text = Array(message.utf8.prefix(1000))
+    if write(file, text, text.count) == text.count, fsync(file) == 0 { try? sync() }
+  }
+
+  /// What an earlier process noted, or nil.
+  func notedDamage() -> String? {
+    let file = open(damagePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: 1000)
+    let count = read(file, &bytes, bytes.count)
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  }
+
+  func forgetDamage() { unlink(damagePath) }
+
   /// Makes the names in the directory survive a power cut.
   func sync() throws(StoreError) {
     let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

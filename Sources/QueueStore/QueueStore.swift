@@ -7,12 +7,15 @@ package final class QueueStore {
   package let stager: BodyStager
   /// What queue time is ahead of CLOCK_BOOTTIME, ms.
   package var steadyOffset: Int64 { time.offset }
+  /// The wall clock at the last commit before this start, ms.
+  package let lastWall: Int64
 
   /// Questions outside a write. A new one after a sync has failed: do not keep it.
   package private(set) var reader: Reader
 
   private let directory: QueueDirectory
-  private let folder: BodyFolder
+  let folder: BodyFolder
+  private let orphans: OrphanSweep
   private let time: QueueTime
   private let identity: String
   private(set) var tables: Tables
@@ -22,42 +25,61 @@ package final class QueueStore {
   /// The last turn that was committed.
   package private(set) var turn: Int64
   /// The database has to be opened again before it can be believed (D36).
-  private var isDoubtful = false
-  /// The first failure of `rest` since one succeeded.
-  private var hasRestFailed = false
+  private(set) var isDoubtful = false
+  /// The damage that was met while running; nothing is written any more (D37).
+  package private(set) var damage: StoreError?
+  private let unwritten = UnwrittenDiagnostics()
+  /// Housekeeping that has failed and not succeeded since.
+  var troubles: Set<Chore> = []
 
   /// Makes what is missing. A damaged database is set aside, with a diagnostic; its bodies stay where they
-  /// are (D37).
+  /// are. Scans the database only when an earlier process noted that it had met damage (D37).
   ///
   /// - Parameters:
   ///   - now: the wall clock and CLOCK_BOOTTIME, ms.
   ///   - bootID: names the start of the system; nil reads it.
-  package init(directory path: String, now: Moment, bootID: String? = nil) throws(StoreError) {
+  ///   - reading: gives both clocks from now on; nil reads the machine's.
+  package init(
+    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil
+  ) throws(StoreError) {
     let directory = try QueueDirectory(preparing: path)
     let bootID = bootID ?? QueueTime.systemBootID()
-    var damage: (name: String, error: StoreError)?
+    var found: [Diagnostic] = []
+    if let name = try directory.setLonelyLogAside(at: now.wall) {
+      found.append(.lonelyLog(name, at: now.wall))
+    }
+    let noted = directory.notedDamage()
     var database: Database
     do throws(StoreError) {
       database = try QueueStore.open(directory, now, bootID)
       try QueueStore.readWhatAStartNeeds(database.tables)
+      if let noted {
+        try database.tables.connection.checkEverything()
+        found.append(.passedDamage(noted, at: now.wall))
+      }
     } catch {
       guard error.isCorruption else { throw error }
-      damage = (try directory.setDatabaseAside(at: now.wall), error)
+      found.append(.setAside(try directory.setDatabaseAside(at: now.wall), error, at: now.wall))
       database = try QueueStore.open(directory, now, bootID)
     }
     self.directory = directory
     identity = database.meta.identity
     turn = database.meta.turn
-    time = QueueTime(now: now, bootID: bootID, last: database.meta)
+    lastWall = database.meta.last.wall
+    time = QueueTime(now: now, bootID: bootID, last: database.meta, reading: reading)
     folder = try BodyFolder(in: directory, identity: identity)
     stager = BodyStager(folder: folder)
+    orphans = OrphanSweep(of: folder, startedAt: now.wall)
     tables = database.tables
     reader = Reader(tables, folder)
-    writer = Writer(tables, folder)
+    writer = Writer(tables, folder, unwritten)
     begin = Statement(tables.connection, "BEGIN IMMEDIATE")
     commit = Statement(tables.connection, "COMMIT")
     try writer.continueNumbers(after: 0)
-    if let damage { try report(damage.name, damage.error, at: now.wall) }
+    try write(durable: true) { writer in
+      for diagnostic in found { try writer.addDiagnostic(diagnostic, isBoot: false) }
+    }
+    if noted != nil { directory.forgetDamage() }
   }
 
   private static func open(
@@ -76,15 +98,6 @@ package final class QueueStore {
     _ = try tables.settings.gates()
     _ = try tables.settings.configuration()
     _ = try tables.connection.integer("SELECT COUNT(*) FROM diagnostic")
-  }
-
-  private func report(_ name: String, _ error: StoreError, at wall: Int64) throws(StoreError) {
-    let diagnostic = Diagnostic(
-      at: wall, level: .error,
-      message:
-        "the database was damaged and is now \(name); the queue begins empty, its bodies are left alone",
-      error: error.message)
-    try write(durable: true) { try $0.addDiagnostic(diagnostic, isBoot: false) }
   }
 
   // MARK: Writing
@@ -107,6 +120,7 @@ package final class QueueStore {
   package func write<Value>(
     durability: () -> Durability, _ work: (Writer) throws -> Value
   ) throws(StoreError) -> Value {
+    if let damage { throw damage }
     try trust()
     try begin.run()
     let changesBefore = tables.connection.changes
@@ -119,6 +133,7 @@ package final class QueueStore {
       try tables.buckets.flush()
       hasChanged = tables.connection.changes != changesBefore
       if hasChanged {
+        try unwritten.store(in: tables.diagnostics)
         try tables.meta.save(content(turn: turn + 1))
         needsSync = durability() == .synced || tables.bodies.doomsInTransaction
       }
@@ -128,9 +143,16 @@ package final class QueueStore {
       throw error as? StoreError ?? .aborted("\(type(of: error))")
     }
     if hasChanged { turn += 1 }
+    for name in tables.bodies.claimedInTransaction { folder.claim(name) }
     tables.bodies.transactionEnded(committed: true)
+    unwritten.transactionEnded(committed: true)
     if needsSync { try settle() }
     return value
+  }
+
+  /// Keeps what time it is, so that a later process does not begin before it; each transaction does so too.
+  package func noteTime() throws(StoreError) {
+    try write(durable: false) { _ in try tables.meta.save(content(turn: turn + 1)) }
   }
 
   private func content(turn: Int64) -> MetaTable.Content {
@@ -142,6 +164,7 @@ package final class QueueStore {
     tables.buckets.forget()
     tables.outcomes.forget()
     tables.bodies.transactionEnded(committed: false)
+    unwritten.transactionEnded(committed: false)
     guard tables.connection.isInTransaction else { return }
     // Where SQLite cannot even take its own changes back, the next transaction begins on a new connection.
     do { try tables.connection.execute("ROLLBACK") } catch { isDoubtful = true }
@@ -187,7 +210,7 @@ package final class QueueStore {
     guard try connection.checkpoint(truncating: true, patient: true) else {
       throw .failed(code: 5, message: "a reader keeps the log from being copied")
     }
-    let writer = Writer(database.tables, folder)
+    let writer = Writer(database.tables, folder, unwritten)
     try writer.continueNumbers(after: self.writer.lastNumber)
     tables = database.tables
     reader = Reader(tables, folder)
@@ -198,74 +221,31 @@ package final class QueueStore {
     isDoubtful = false
   }
 
-  // MARK: Between turns
+  // MARK: Trouble
 
-  /// Work that no answer waits for: unlinks the files of bodies that were let go, copies the log into the
-  /// database, gives free pages back. Bounded; call it after each turn.
-  ///
-  /// - Parameter idle: nothing else is waiting to be done.
-  /// - Returns: false when more of it can be done at once.
-  @discardableResult
-  package func rest(idle: Bool) -> Bool {
-    do throws(StoreError) {
-      let isLeft = try sweep(limit: QueueStore.sweepLimit)
-      try checkpointIfNeeded(idle: idle)
-      hasRestFailed = false
-      return !isLeft
-    } catch {
-      reportRestFailure(error)
-      return true
-    }
+  /// Keeps a diagnostic in memory until a transaction that changes something can store it; the newest 50.
+  package func note(_ level: Diagnostic.Level, _ message: String, _ error: String) {
+    unwritten.add(Diagnostic(at: time.moment.wall, level: level, message: message, error: error))
   }
 
-  /// Files unlinked in one go.
-  private static let sweepLimit = 64
-  /// A log beyond this is copied at once, so that it stays below `longestLog` (D39).
-  static let logLimit = 12 << 20
-  /// A log that a reader has let grow beyond this is cut.
-  static let longestLog = 16 << 20
-  /// A log beyond this is copied when there is nothing else to do.
-  static let idleLogLimit = 1 << 20
-  /// Free pages that are worth giving back, and how many are given back in one go.
-  private static let freePages: Int64 = 1024
+  /// Some are not stored yet.
+  package var hasUnwrittenDiagnostics: Bool { !unwritten.isEmpty }
 
-  /// Unlinks at most `limit` body files that a committed transaction let go of. True when more may be left.
-  @discardableResult
-  package func sweep(limit: Int) throws(StoreError) -> Bool {
-    guard tables.bodies.mayHaveDoomed, !isDoubtful else { return false }
-    let names = try tables.bodies.doomedNames(limit: limit)
-    guard !names.isEmpty else { return false }
-    for name in names { folder.discard(name) }
-    try write(durable: false) { writer in
-      for name in names { try writer.tables.bodies.forget(doomed: name) }
-    }
-    return names.count == limit
+  /// Stores what `note` kept, which also shows whether anything can be stored.
+  package func writeDiagnostics() throws(StoreError) {
+    try write(durable: false) { try unwritten.store(in: $0.tables.diagnostics) }
   }
 
-  package func checkpointIfNeeded(idle: Bool) throws(StoreError) {
-    guard !isDoubtful else { return }
-    let connection = tables.connection
-    let bytes = connection.logBytes
-    guard bytes > QueueStore.logLimit || idle && bytes > QueueStore.idleLogLimit else { return }
-    let isWhole = try connection.checkpoint(truncating: false, patient: false)
-    // The file keeps its length and is written from its beginning again; it is cut only when it has become
-    // too long.
-    if isWhole && bytes > QueueStore.longestLog {
-      try connection.checkpoint(truncating: true, patient: false)
-    }
-    if idle, try connection.integer("PRAGMA freelist_count") ?? 0 > QueueStore.freePages {
-      try connection.execute("PRAGMA incremental_vacuum(\(QueueStore.freePages))")
-    }
-  }
+  /// What `note` kept, oldest first, and forgets it: for a store that is not written any more.
+  package func takeUnwrittenDiagnostics() -> [Diagnostic] { unwritten.takeAll() }
 
-  /// Says once that housekeeping fails. If that cannot be stored either, the next write says so to its
-  /// caller.
-  private func reportRestFailure(_ error: StoreError) {
-    guard !hasRestFailed else { return }
-    hasRestFailed = true
-    let diagnostic = Diagnostic(
-      at: time.moment.wall, level: .warn, message: "the database could not be tidied", error: error.message)
-    try? write(durable: false) { try $0.addDiagnostic(diagnostic, isBoot: false) }
+  /// Takes note of an error that shows damage: from the first one on nothing is written, and the next start
+  /// looks at the whole database (D37). Of every other error it takes none.
+  package func meet(_ error: StoreError) {
+    guard error.isCorruption, damage == nil else { return }
+    damage = error
+    note(.error, "the database is damaged; nothing is sent or accepted until the next start", error.message)
+    directory.noteDamage(error.message)
   }
 
   // MARK: Bodies
@@ -273,5 +253,23 @@ package final class QueueStore {
   /// Unlinks a staged body that no entry took.
   package func discard(_ body: StagedBody) {
     if case .file(let name) = body.place { folder.discard(name) }
+  }
+
+  /// Unlinks the bodies that no entry will take, since the process ends: copies in progress, and what waits
+  /// for a commit that does not come. Nothing is staged after it.
+  package func discardUnclaimedBodies() {
+    folder.discardUnclaimed()
+  }
+
+  /// Looks at `limit` more of what lies beside the database. Until the end is reached; not again after it.
+  package func sweepOrphans(limit: Int) -> OrphanProgress {
+    guard !isDoubtful else { return .later }
+    do throws(StoreError) {
+      return try orphans.step(limit: limit, isNamed: tables.bodies.isNamed).map { .done($0) } ?? .goesOn
+    } catch {
+      let warning = OrphanReport.Warning(
+        message: "orphaned bodies could not be counted", error: error.message)
+      return .done(OrphanReport(count: OrphanCount(), warnings: [warning]))
+    }
   }
 }

@@ -7,18 +7,18 @@ struct QueueTime {
   /// What queue time is ahead of CLOCK_BOOTTIME, ms.
   let offset: Int64
   let bootID: String
-  private let opened: Moment
-  private let bootAtOpen: Int64
-  private let wallAtOpen: Int64
+  private let reading: Reading
+
+  /// Reads the wall clock and CLOCK_BOOTTIME.
+  typealias Reading = @Sendable () -> Moment
 
   /// - Parameters:
   ///   - now: the wall clock and CLOCK_BOOTTIME.
   ///   - last: what the last commit noted; nil for a new database.
-  init(now: Moment, bootID: String, last: MetaTable.Content?) {
+  ///   - reading: the clocks from now on; nil lets the machine's go on from `now`.
+  init(now: Moment, bootID: String, last: MetaTable.Content?, reading: Reading? = nil) {
     self.bootID = bootID
-    opened = now
-    bootAtOpen = QueueTime.read(CLOCK_BOOTTIME)
-    wallAtOpen = QueueTime.read(CLOCK_REALTIME)
+    self.reading = reading ?? QueueTime.machine(from: now)
     guard let last else {
       offset = 0
       return
@@ -32,11 +32,16 @@ struct QueueTime {
     }
   }
 
-  /// Wall clock and queue time now, as they go on from the moment of opening.
+  /// Wall clock and queue time now.
   var moment: Moment {
-    Moment(
-      wall: opened.wall + QueueTime.read(CLOCK_REALTIME) - wallAtOpen,
-      steady: opened.steady + offset + QueueTime.read(CLOCK_BOOTTIME) - bootAtOpen)
+    let now = reading()
+    return Moment(wall: now.wall, steady: now.steady + offset)
+  }
+
+  private static func machine(from now: Moment) -> Reading {
+    let wall = now.wall - read(CLOCK_REALTIME)
+    let boot = now.steady - read(CLOCK_BOOTTIME)
+    return { Moment(wall: wall + read(CLOCK_REALTIME), steady: boot + read(CLOCK_BOOTTIME)) }
   }
 
   private static func read(_ clock: clockid_t) -> Int64 {

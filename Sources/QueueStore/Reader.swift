@@ -79,10 +79,60 @@ package class Reader {
     case .none: return .none
     case .row:
       if let bytes = try tables.bodies.bytes(of: entry.number) { return .bytes(bytes) }
-      return .file(path: folder.path(of: "missing-\(entry.number)"), offset: 0, length: entry.body.length)
+      return missing(entry, 0..<entry.body.length)
     case .file(let name):
       return .file(path: folder.path(of: name), offset: 0, length: entry.body.length)
+    case .reference: return .referenced(referencedPieces(of: entry))
     }
+  }
+
+  /// The bytes around the files of a form come out of the description again, with the boundary they had.
+  private func referencedPieces(of entry: Entry) -> [OutgoingBody.Piece] {
+    let files = zip(entry.request.body.paths, entry.body.sources).map { path, stamp in
+      OutgoingBody.Piece.file(path: path.bytes, stamp, range: 0..<stamp.size)
+    }
+    guard case .form(let fields) = entry.request.body else { return files }
+    var rest = files[...]
+    return Multipart(fields, contentType: entry.body.contentType ?? "").pieces.compactMap { piece in
+      switch piece {
+      case .bytes(let bytes): .bytes(bytes)
+      case .file: rest.popFirst()
+      }
+    }
+  }
+
+  /// What an attempt of one part sends: its range of the entry's body, read from there (D26).
+  package func outgoing(_ entry: Entry, range: Range<Int64>) throws(StoreError) -> OutgoingBody {
+    switch try outgoing(entry) {
+    case .none: return .none
+    case .bytes(let bytes) where Int64(bytes.count) >= range.upperBound:
+      return .bytes(Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
+    case .bytes: return missing(entry, range)
+    case .file(let path, _, _):
+      return .file(path: path, offset: range.lowerBound, length: Int64(range.count))
+    case .referenced(let pieces):
+      guard case .file(let path, let stamp, _)? = pieces.first else { return missing(entry, range) }
+      return .referenced([.file(path: path, stamp, range: range)])
+    }
+  }
+
+  private func missing(_ entry: Entry, _ range: Range<Int64>) -> OutgoingBody {
+    .file(
+      path: folder.path(of: "missing-\(entry.number)"), offset: range.lowerBound,
+      length: Int64(range.count))
+  }
+
+  // MARK: Parts
+
+  /// The request of one part; nil when there is none, or its row is damaged.
+  package func partRequest(of entry: Entry, at index: Int) throws(StoreError) -> PartRequest? {
+    try tables.parts.request(of: entry.number, at: index)
+  }
+
+  /// The requests of an entry in parts; nil for every other.
+  package func storedParts(of entry: Entry?) throws(StoreError) -> [PartRequest]? {
+    guard let entry, entry.parts != nil else { return nil }
+    return try tables.parts.requests(of: entry.number)
   }
 
   // MARK: Due work
@@ -113,7 +163,10 @@ package class Reader {
     {
       return entry
     }
-    return try tables.entries.firstDue(in: bucket.number, at: steady)
+    let queued = try tables.entries.firstDue(in: bucket.number, at: steady)
+    guard let next = bucket.nextPart, next <= steady else { return queued }
+    if case .queued(let wait) = queued?.state, wait.due < next { return queued }
+    return try tables.entries.firstSending(in: bucket.number, at: steady) ?? queued
   }
 
   /// Entries that do not run, of keys that are not paused, whose deadline has come.

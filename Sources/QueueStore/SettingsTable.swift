@@ -20,6 +20,7 @@ final class SettingsTable {
   private let deletePatch: Statement
   private let outages: Statement
   private let setOutage: Statement
+  private let endEveryOutage: Statement
 
   init(_ connection: Connection) {
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
@@ -35,6 +36,7 @@ final class SettingsTable {
     outages = statement("SELECT origin, number, since, ended_at FROM outage")
     setOutage = statement(
       "INSERT OR REPLACE INTO outage (origin, number, since, ended_at) VALUES (?, ?, ?, ?)")
+    endEveryOutage = statement("UPDATE outage SET ended_at = ? WHERE ended_at IS NULL")
   }
 
   /// The network is not stored: it is detected.
@@ -87,6 +89,10 @@ final class SettingsTable {
       $0.bind(outage.since)
       $0.bind(outage.endedAt)
     }
+  }
+
+  func endOutages(at steady: Int64) throws(StoreError) {
+    try endEveryOutage.run { $0.bind(steady) }
   }
 
   /// A text that cannot be read gives the defaults.

@@ -1,44 +1,117 @@
+import CLinux
 import Glibc
 import QueueModel
 
-/// A file that a host named, open for reading; found to be regular before it was opened, so that a FIFO, a
-/// device or a socket holds nothing up.
+/// A file that a host named, open for reading.
 final class SourceFile {
-  let descriptor: Int32
   let field: String
-  /// As it was when it was opened.
+  let path: FilePath
+  /// As it was when it was found.
   let stamp: SourceStamp
+  let identity: FileIdentity
+  private let name: [CChar]
+  private let followsLinks: Bool
+  private var opened: Int32?
 
   /// - Parameters:
   ///   - field: the JSON path that errors name.
   ///   - directory: the queue's own, in which nothing may be named (D29).
-  init(_ path: FilePath, field: String, outside directory: String) throws(StageError) {
-    let name = path.bytes.map { CChar(bitPattern: $0) } + [0]
-    var status = stat()
-    guard stat(name, &status) == 0 else { throw SourceFile.refusal(errno, field) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(field: field) }
-    // What the name stands for may have changed meanwhile, hence without waiting.
-    let file = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)
-    guard file >= 0 else { throw SourceFile.refusal(errno, field) }
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      close(file)
-      throw .notRegular(field: field)
-    }
-    guard !SourceFile.lies(file, inside: directory) else {
-      close(file)
-      throw .insideDirectory(field: field)
-    }
-    descriptor = file
+  ///   - followsLinks: false for a file that is moved: what a link leads to has other names as well.
+  init(
+    _ path: FilePath, field: String, outside directory: String, followsLinks: Bool = true
+  ) throws(StageError) {
+    name = path.cString
     self.field = field
-    stamp = SourceStamp(status)
+    self.path = path
+    self.followsLinks = followsLinks
+    let found = try SourceFile.find(name, field, outside: directory, followsLinks: followsLinks)
+    let file = try SourceFile.open(name, field, followsLinks: followsLinks)
+    do throws(StageError) {
+      let status = try SourceFile.examine(file, field)
+      stamp = SourceStamp(status)
+      identity = FileIdentity(status)
+      guard stamp == found else { throw .changed(field: field) }
+    } catch {
+      close(file)
+      throw error
+    }
+    opened = file
   }
 
-  deinit { close(descriptor) }
+  deinit { rest() }
 
-  /// False when the file has changed since it was opened.
+  /// Opens the file again if it rests; it has to be the one that was found.
+  var descriptor: Int32 {
+    get throws(StageError) {
+      if let opened { return opened }
+      let file = try SourceFile.open(name, field, followsLinks: followsLinks)
+      opened = file
+      guard isUnchanged else { throw .changed(field: field) }
+      return file
+    }
+  }
+
+  /// Holds no descriptor until it is read: a form may name more files than a process can open.
+  func rest() {
+    if let opened { close(opened) }
+    opened = nil
+  }
+
+  /// False when the file has changed since it was found.
   var isUnchanged: Bool {
     var status = stat()
-    return fstat(descriptor, &status) == 0 && SourceStamp(status) == stamp
+    let result = opened.map { fstat($0, &status) } ?? stat(name, &status)
+    return result == 0 && SourceStamp(status) == stamp
+  }
+
+  /// Why the file ended short of its size.
+  var shortfall: StageError { isUnchanged ? .sizeless(field: field) : .changed(field: field) }
+
+  /// What the name stands for, without opening it: a FIFO would wait, a device would do something, and to
+  /// close the database would drop the locks that SQLite holds on it.
+  private static func find(
+    _ name: [CChar], _ field: String, outside directory: String, followsLinks: Bool
+  ) throws(StageError) -> SourceStamp {
+    let handle = Glibc.open(name, clinux_path_only | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
+    guard handle >= 0 else { throw refusal(errno, field) }
+    defer { close(handle) }
+    var status = stat()
+    guard fstat(handle, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw status.st_mode & S_IFMT == S_IFLNK ? .symbolicLink(field: field) : .notRegular(field: field)
+    }
+    guard !lies(handle, inside: directory) else { throw .insideDirectory(field: field) }
+    return SourceStamp(status)
+  }
+
+  /// The name may stand for something else by now, hence without waiting.
+  private static func open(
+    _ name: [CChar], _ field: String, followsLinks: Bool
+  ) throws(StageError) -> Int32 {
+    let flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY
+    let file = Glibc.open(name, followsLinks ? flags : flags | O_NOFOLLOW)
+    guard file >= 0 else {
+      throw errno == ELOOP && !followsLinks ? .symbolicLink(field: field) : refusal(errno, field)
+    }
+    return file
+  }
+
+  /// A regular file whose last byte is where its size says: files of /proc and /sys have another size than
+  /// content, and some never end.
+  private static func examine(_ file: Int32, _ field: String) throws(StageError) -> stat {
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw .notRegular(field: field)
+    }
+    var byte: UInt8 = 0
+    let count = SystemError.retry { pread(file, &byte, 1, max(0, status.st_size - 1)) }
+    switch count {
+    case .success(let count) where count == min(1, status.st_size): return status
+    case .success:
+      var later = stat()
+      let holdsStill = fstat(file, &later) == 0 && SourceStamp(later) == SourceStamp(status)
+      throw holdsStill ? .sizeless(field: field) : .changed(field: field)
+    case .failure: throw .unreadable(field: field)
+    }
   }
 
   private static func refusal(_ number: Int32, _ field: String) -> StageError {
@@ -46,6 +119,7 @@ final class SourceFile {
     case ENOENT, ENOTDIR, ENAMETOOLONG: .missing(field: field)
     // Opening a socket says so, and so does a device without a driver.
     case ENXIO, ENODEV: .notRegular(field: field)
+    case EMFILE, ENFILE, ENOMEM: .storage(number)
     default: .unreadable(field: field)
     }
   }
@@ -62,14 +136,14 @@ final class SourceFile {
 extension SourceStamp {
   init(_ status: stat) {
     self.init(
-      size: Int64(status.st_size),
-      modifiedAt: Int64(status.st_mtim.tv_sec) * 1_000_000_000 + Int64(status.st_mtim.tv_nsec))
+      size: Int64(status.st_size), seconds: Int64(status.st_mtim.tv_sec),
+      nanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino))
   }
 
   /// What a path names now; nil when that is no regular file.
   init?(of path: FilePath) {
     var status = stat()
-    guard stat(path.bytes.map { CChar(bitPattern: $0) } + [0], &status) == 0,
+    guard stat(path.cString, &status) == 0,
       status.st_mode & S_IFMT == S_IFREG
     else { return nil }
     self.init(status)

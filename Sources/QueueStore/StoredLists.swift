@@ -3,7 +3,7 @@ import QueueModel
 
 /// The short lists that stand in one column, as JSON. An empty list is NULL.
 enum StoredLists {
-  /// `[[size, modifiedAt], ...]`
+  /// `[[size, modifiedAt, inode?], ...]`
   static func text(of stamps: [SourceStamp]) -> [UInt8]? {
     guard !stamps.isEmpty else { return nil }
     var writer = JSONWriter()
@@ -12,6 +12,7 @@ enum StoredLists {
         writer.array {
           $0.value(stamp.size)
           $0.value(stamp.modifiedAt)
+          if let inode = stamp.inode { $0.value(inode) }
         }
       }
     }
@@ -24,8 +25,9 @@ enum StoredLists {
     var stamps: [SourceStamp] = []
     for item in list.elements() {
       let numbers = item.kind == .array ? item.elements().compactMap(\.integer) : []
-      guard numbers.count == 2 else { return nil }
-      stamps.append(SourceStamp(size: numbers[0], modifiedAt: numbers[1]))
+      guard (2...3).contains(numbers.count) else { return nil }
+      stamps.append(
+        SourceStamp(size: numbers[0], modifiedAt: numbers[1], inode: numbers.count > 2 ? numbers[2] : nil))
     }
     return stamps
   }

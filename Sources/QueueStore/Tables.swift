@@ -2,7 +2,9 @@
 final class Tables {
   let connection: Connection
   let entries: EntryTable
+  let parts: PartTable
   let bodies: BodyTable
+  let moved: MovedTable
   let buckets: BucketTable
   let bucketQueries: BucketQueries
   let outcomes: OutcomeTable
@@ -13,8 +15,10 @@ final class Tables {
   /// Reads a few rows at the ends of indexes, and never scans.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
-    entries = EntryTable(connection)
+    parts = PartTable(connection)
+    entries = EntryTable(connection, parts)
     bodies = BodyTable(connection)
+    moved = try MovedTable(connection)
     let settings = SettingsTable(connection)
     self.settings = settings
     buckets = try BucketTable(connection) { bucket throws(StoreError) in

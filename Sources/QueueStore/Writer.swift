@@ -3,11 +3,13 @@ package import QueueModel
 /// The changes of one transaction; valid inside the closure of `QueueStore.write` only.
 package final class Writer: Reader {
   private var lastEntryNumber: Int64
+  private let unwritten: UnwrittenDiagnostics
   /// The turn that is being written: the last committed one plus 1.
   package internal(set) var turn: Int64 = 0
 
-  override init(_ tables: Tables, _ folder: BodyFolder) {
+  init(_ tables: Tables, _ folder: BodyFolder, _ unwritten: UnwrittenDiagnostics) {
     lastEntryNumber = 0
+    self.unwritten = unwritten
     super.init(tables, folder)
   }
 
@@ -39,6 +41,7 @@ package final class Writer: Reader {
       try tables.entries.insert(entry, bucket: bucket, turn: turn)
     }
     try tables.buckets.add(entry)
+    tables.bodies.claim(entry.body)
   }
 
   /// Replaces the row of `old` as it was read.
@@ -48,13 +51,14 @@ package final class Writer: Reader {
       new, from: old, bucket: bucket, turn: turn, withText: !new.hasSameText(as: old))
     try tables.buckets.remove(old)
     try tables.buckets.add(new)
+    if new.body.place != old.body.place { tables.bodies.claim(new.body) }
   }
 
   /// Deletes the row and every byte of its body; a body file is unlinked after the commit.
   package func delete(_ entry: Entry) throws(StoreError) {
     try tables.buckets.remove(entry)
     try tables.bodies.release(entry.body, of: entry.number)
-    try tables.entries.delete(entry.number)
+    try tables.entries.delete(entry.number, hasParts: entry.parts != nil)
   }
 
   /// As `Reader.expiring`. Rows that cannot be read go when their deadline has come, so that nobody waits for
@@ -85,7 +89,7 @@ package final class Writer: Reader {
       try tables.buckets.remove(standing.state, from: standing.bucket)
     }
     try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
-    try tables.entries.delete(number)
+    try tables.entries.delete(number, hasParts: true)
   }
 
   // MARK: Bodies
@@ -95,9 +99,22 @@ package final class Writer: Reader {
     try tables.bodies.put(bytes, of: number)
   }
 
+  /// Keeps the requests of an entry in parts; they replace what it had. What is stored already is not written
+  /// again.
+  package func putParts(_ requests: [PartRequest], of number: Int64) throws(StoreError) {
+    guard try tables.parts.requests(of: number) != requests else { return }
+    try tables.parts.put(requests, of: number)
+  }
+
   /// Lets go of a body of the entry; a file is unlinked after the commit.
   package func release(_ body: StagedBody, of number: Int64) throws(StoreError) {
     try tables.bodies.release(body, of: number)
+  }
+
+  /// Notes that the names of these files go once the transaction is committed (D28); then comes
+  /// `QueueStore.removeMoved`.
+  package func note(_ moved: [MovedSource]) throws(StoreError) {
+    for source in moved { try tables.moved.note(source) }
   }
 
   // MARK: Due work
@@ -148,6 +165,9 @@ package final class Writer: Reader {
     try tables.settings.save(outage, of: origin)
   }
 
+  /// Every outage that lasts ended at this queue time.
+  package func endOutages(at steady: Int64) throws(StoreError) { try tables.settings.endOutages(at: steady) }
+
   package func save(_ configuration: Configuration) throws(StoreError) {
     try tables.settings.save(configuration)
   }
@@ -159,7 +179,8 @@ package final class Writer: Reader {
 
   /// Every record, oldest first, and forgets them.
   package func takeDiagnostics() throws(StoreError) -> [Diagnostic] {
-    try tables.diagnostics.takeAll()
+    try unwritten.store(in: tables.diagnostics)
+    return try tables.diagnostics.takeAll()
   }
 }
 

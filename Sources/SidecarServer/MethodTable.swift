@@ -9,12 +9,13 @@ struct MethodTable {
     SetWifiOnly.self,
     SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self, Unsubscribe.self, AckEvents.self,
     ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self, StatsMethod.self, Ping.self,
-    Shutdown.self,
-    Discover.self,
+    AdvanceClock.self, Shutdown.self, Discover.self,
   ]
 
-  private static let methods = Dictionary(
+  private static let byName = Dictionary(
     uniqueKeysWithValues: served.map { ($0.method.rawValue, $0 as any (ServedMethod & Sendable).Type) })
+  /// Without what only tests with a virtual clock may call.
+  private static let byNameInRealTime = byName.filter { $0.value.method != .advanceClock }
 
   /// A request other than the first was read; `initialize` has to be the first.
   private var isGreeted = false
@@ -45,8 +46,9 @@ struct MethodTable {
   }
 
   private func serve(_ request: Request, from session: HostSession, of sidecar: Sidecar) throws(RPCError) {
-    guard let method = MethodTable.methods[request.method] else {
-      let hint = UnknownMember.hint(request.method, known: MethodTable.methods.keys.sorted())
+    let methods = sidecar.virtualClock == nil ? MethodTable.byNameInRealTime : MethodTable.byName
+    guard let method = methods[request.method] else {
+      let hint = UnknownMember.hint(request.method, known: methods.keys.sorted())
       throw RPCError(.method, "no method is called that\(hint)")
     }
     if method.method == .initialize && isGreeted {

@@ -4,7 +4,7 @@ import JSONRPC
 import JSONText
 import OuttrayProtocol
 package import QueueEngine
-import QueueModel
+package import QueueModel
 
 /// The process as its hosts see it: requests to the engine, events back, and an end in bounded time. Lives on
 /// the loop's thread.
@@ -13,12 +13,15 @@ package final class Sidecar {
   package let directory: String
   let version: String
   let limits: WireLimits
+  /// With --virtual-clock; nil goes by the machine's.
+  package let virtualClock: VirtualClock?
   let randomness = SystemRandomness()
   private let loop: EventLoop
   private let waker: Waker
   private let timers: Timers
   private let signals: Signals
   private let hosts: Hosts
+  private let network: NetworkWatch
   private var ending: Ending?
   /// Without hosts until this time, boot clock in ms, or until nothing is left to do.
   private var aloneUntil: Int64?
@@ -43,23 +46,32 @@ package final class Sidecar {
   private var wasSignalled = false
 
   /// `watchesParent` ends the process when the parent at start has ended, whoever holds stdin.
-  package init(directory: String, version: String, limits: WireLimits, watchesParent: Bool) throws {
+  package init(
+    directory: String, version: String, limits: WireLimits, watchesParent: Bool,
+    virtualClock: VirtualClock? = nil
+  ) throws {
     self.directory = directory
+    self.virtualClock = virtualClock
     self.version = version
     self.limits = limits
     loop = try EventLoop()
     let waker = try Waker()
     self.waker = waker
     engineEnded = try Waker()
-    let timers = try Timers()
+    let timers = try Timers(virtualClock)
     self.timers = timers
     signals = try Signals()
     let engine = EngineThread { timers.set($0) }
     self.engine = engine
     hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness)
+    let network = try NetworkWatch()
+    self.network = network
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
     try timers.register(on: loop) { engine.submit(.tick) }
     try signals.register(on: loop) { [unowned self] in received($0) }
+    try network.register(on: loop) { [engine] change in
+      engine.submit(.networkDetected(change.network, isNewRoute: change.isNewRoute))
+    }
     if watchesParent { try watchParent() }
   }
 
@@ -119,6 +131,12 @@ package final class Sidecar {
   }
 
   var isEnding: Bool { ending != nil }
+
+  /// What the machine is connected by at the start; changes go to the engine.
+  package var detectedNetwork: Network { network.network }
+
+  /// The queue's wall clock, ms.
+  func wallTime() -> Int64 { virtualClock?.now().wall ?? SystemClock.wallTime() }
 
   /// Requests read before a host's input ended are answered before the exit; a copy that cannot end within
   /// this time is given up.

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import QueueEngine
+import QueueModel
 import Synchronization
 
 /// The deadlines of the engine and of the end, as descriptors of the loop. Armed from any thread; silent when
@@ -13,8 +14,11 @@ final class Timers: Sendable {
   private let endTimer: Int32
   private let armed = Mutex((steady: Int64?.none, wall: Int64?.none))
   private let offset: Mutex<Int64>
+  /// In place of the machine's clocks, which then say nothing about a deadline.
+  private let virtualClock: VirtualClock?
 
-  init() throws(LoopError) {
+  init(_ virtualClock: VirtualClock?) throws(LoopError) {
+    self.virtualClock = virtualClock
     boot = timerfd_create(CLOCK_BOOTTIME, clinux_timerfd_flags)
     wall = timerfd_create(CLOCK_REALTIME, clinux_timerfd_flags)
     endTimer = timerfd_create(CLOCK_BOOTTIME, clinux_timerfd_flags)
@@ -50,6 +54,13 @@ final class Timers: Sendable {
   /// Arms what is wanted next. A timer that fires too early is cheaper than one set on every turn, so one
   /// that is earlier than wanted stays.
   func set(_ deadline: Deadline) {
+    if let virtualClock {
+      let now = virtualClock.now()
+      let isDue = deadline.steady ?? .max <= now.steady || deadline.wall ?? .max <= now.wall
+      // Any time that has passed fires at once.
+      if isDue { arm(boot, at: 1, flags: clinux_timer_absolute) }
+      return
+    }
     armed.withLock { armed in
       if let steady = deadline.steady, steady < armed.steady ?? .max {
         armed.steady = steady

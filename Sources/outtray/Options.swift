@@ -4,9 +4,11 @@ import SidecarServer
 
 /// What the command line asks for.
 enum Options {
-  case help
+  /// The text to print.
+  case help(String)
   case version
   case serve(Serve.Options)
+  case check(Check.Options)
 
   struct Problem: Error {
     let message: String
@@ -14,26 +16,29 @@ enum Options {
 
   private enum Code: Int32 {
     case directory = 256
-    case maxLine, onDisconnect, noParentWatch, help, version
+    case maxLine, onDisconnect, noParentWatch, virtualClock, url, keep, json, help
   }
 
   static func read(_ arguments: [String]) throws(Problem) -> Options {
     guard arguments.count > 1 else { throw Problem(message: "say what to do; see outtray --help") }
     switch arguments[1] {
-    case "serve": return .serve(try serve(Array(arguments.dropFirst())))
-    case "--help", "-h", "help": return .help
+    case "serve": return try serve(Array(arguments.dropFirst()))
+    case "check": return try check(Array(arguments.dropFirst()))
+    case "--help", "-h", "help": return .help(CommandLineTool.usage)
     case "--version", "-V": return .version
     default: throw Problem(message: "there is no command \(arguments[1]); see outtray --help")
     }
   }
 
-  private static func serve(_ arguments: [String]) throws(Problem) -> Serve.Options {
+  private static func serve(_ arguments: [String]) throws(Problem) -> Options {
     var options = Serve.Options()
+    var wantsHelp = false
     try parse(
       arguments,
       [
         ("dir", true, .directory), ("max-line", true, .maxLine), ("on-disconnect", true, .onDisconnect),
-        ("no-parent-watch", false, .noParentWatch),
+        ("no-parent-watch", false, .noParentWatch), ("virtual-clock", false, .virtualClock),
+        ("help", false, .help),
       ]
     ) { (code, value) throws(Problem) in
       switch code {
@@ -49,11 +54,47 @@ enum Options {
         }
         options.onDisconnect = wish
       case .noParentWatch: options.watchesParent = false
-      case .help, .version: break
+      case .virtualClock: options.isClockVirtual = true
+      case .help: wantsHelp = true
+      case .url, .keep, .json: break
       }
     }
+    if wantsHelp { return .help(CommandLineTool.usage) }
     guard !options.directory.isEmpty else { throw Problem(message: "--dir: is required") }
-    return options
+    return .serve(options)
+  }
+
+  private static func check(_ arguments: [String]) throws(Problem) -> Options {
+    var options = Check.Options()
+    var wantsHelp = false
+    try parse(
+      arguments,
+      [
+        ("url", true, .url), ("dir", true, .directory), ("keep", false, .keep), ("json", false, .json),
+        ("help", false, .help),
+      ]
+    ) { (code, value) throws(Problem) in
+      switch code {
+      case .url:
+        let scheme = ["http://", "https://"].first { value.lowercased().hasPrefix($0) }
+        guard let scheme, value.count > scheme.count else {
+          throw Problem(message: "--url: must be a URL of http or https")
+        }
+        // Never printed, and the queue would refuse it in every stage.
+        guard !value.dropFirst(scheme.count).prefix(while: { $0 != "/" }).contains("@") else {
+          throw Problem(message: "--url: must hold no user information")
+        }
+        options.url = value
+      case .directory:
+        guard !value.isEmpty else { throw Problem(message: "--dir: must not be empty") }
+        options.directory = value
+      case .keep: options.keeps = true
+      case .json: options.writesJSON = true
+      case .help: wantsHelp = true
+      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock: break
+      }
+    }
+    return wantsHelp ? .help(Check.usage) : .check(options)
   }
 
   /// Reads long options, each taking a value or not, and nothing behind them.
@@ -79,7 +120,7 @@ enum Options {
       let word = arguments[Int(position) - 1]
       if found == 0x3A { throw Problem(message: "\(word): needs a value") }
       guard let code = Code(rawValue: found) else {
-        throw Problem(message: "\(word): is no option of serve; see outtray --help")
+        throw Problem(message: "\(word): is no option of \(arguments[0]); see outtray --help")
       }
       try take(code, value.map { String(cString: $0) } ?? "")
     }

@@ -1,6 +1,7 @@
 import pytest
 
 from endtoend import binary as binaries
+from endtoend.certificates import Certificate
 from endtoend.nginx import Nginx
 from endtoend.rawserver import RawServer
 from endtoend.sidecar import Sidecar
@@ -56,6 +57,12 @@ def another_server():
     yield server
     server.close()
     server.check()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory):
+    """A certificate for loopback that nobody knows but who is given it as caFile."""
+    return Certificate(tmp_path_factory.mktemp("certificate"))
 
 
 @pytest.fixture

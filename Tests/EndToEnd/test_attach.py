@@ -43,7 +43,7 @@ def test_a_store_03_a_second_sidecar_attaches_and_sends_nothing(start, server):
     first.kill()
     assert second.wait_exit() == 0
     third = start()
-    third.result(third.send("ping"), 2)
+    third.result(third.send("ping"), 5)
     assert role(start()) == "attached"
 
 

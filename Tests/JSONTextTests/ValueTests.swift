@@ -148,3 +148,25 @@ import Testing
     #expect(!one.isEquivalent(to: two))
   }
 }
+
+extension ValueTests {
+  @Test(
+    "B163: numbers, nesting and escapes come out as they went in, and nothing is escaped that need not be")
+  func deterministic() throws {
+    let text =
+      #"{"z":1,"a":1.0,"e":1E+2,"n":-0,"deep":[[{"x":[]}]],"html":"<a href='&'>/</a>","u":"\u00e9é"}"#
+    let value = try JSON(checking: Array(text.utf8))
+    #expect(value.description == text)
+    var writer = JSONWriter()
+    writer.object { object in
+      for (name, member) in value.members() { object.member(name, member) }
+    }
+    #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
+    var fresh = JSONWriter()
+    fresh.value("<a href='&'>/é")
+    #expect(String(decoding: fresh.bytes, as: UTF8.self) == #""<a href='&'>/é""#)
+    for malformed in ["{\"a\":}", "[1,]", "01", "\"\\x\"", "{\"a\" 1}"] {
+      #expect(throws: (any Error).self) { try JSON(checking: Array(malformed.utf8)) }
+    }
+  }
+}

@@ -25,7 +25,7 @@ import Testing
     let entry = try #require(seen.value.first)
     let transmission = try #require(harness.transport.started.first)
     #expect(entry.attempts == 1)
-    #expect(entry.attemptInFlight == transmission.attempt)
+    #expect(entry.attemptsInFlight == [transmission.attempt])
     #expect(entry.lastRequestID == transmission.headers["X-Request-Id"])
   }
 
@@ -88,7 +88,7 @@ import Testing
     #expect(harness.host.settled.count == (row.state == .completed || row.state == .error ? 1 : 0))
   }
 
-  @Test("B175: an accept rule makes a success of its answer")
+  @Test("B191: an accept rule makes a success of its answer")
   func accepted() throws {
     let harness = try Harness()
     try harness.enqueue("a", Sample.data(1, #""accept":[{"status":409,"bodyIncludes":"exists"}]"#))

@@ -53,7 +53,7 @@ final class Harness {
     return opened.store
   }
 
-  private func start() throws {
+  private func start(connects: Bool = true) throws {
     let store = try QueueStore(directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)")
     clock.setOffset(store.steadyOffset)
     let engine = try QueueEngine(
@@ -61,12 +61,14 @@ final class Harness {
       stage: { [desk] in desk.take($0) })
     opened = Opened(store: store, engine: engine)
     try engine.recover()
-    send(.connected(hostID, host))
+    if connects { send(.connected(hostID, host)) }
   }
 
   /// The process dies between two turns; `downtime` ms later it starts over the same directory. The store
   /// notes real time with each commit: a downtime below what the test takes would move queue time.
-  func relaunch(downtime: Int64 = 60_000) throws {
+  ///
+  /// - Parameter connects: False leaves it at what the start itself did: no turn has run yet.
+  func relaunch(downtime: Int64 = 60_000, connects: Bool = true) throws {
     transport.forgetAll()
     desk.forgetAll()
     opened = nil
@@ -74,7 +76,14 @@ final class Harness {
     lastHost += 1
     hostID = HostID(lastHost)
     host = RecordingHost()
-    try start()
+    try start(connects: connects)
+  }
+
+  /// The system starts anew, and with it CLOCK_BOOTTIME; no time passes meanwhile by the wall clock.
+  func reboot() throws {
+    bootNumber += 1
+    clock.beginBoot()
+    try relaunch(downtime: 0)
   }
 
   /// Another connection to the same engine.
@@ -102,7 +111,7 @@ final class Harness {
         Command.staged(work.ticket, StagingWorkers.result(of: work, by: store.stager, randomness))
       }
       let due = staged + transport.takeReports().map { Command.report($0.0, $0.1) }
-      if due.isEmpty && !engine.hasMore { return }
+      if due.isEmpty && !engine.hasMore && engine.tidy(idle: true) { return }
       engine.process(due)
     }
     Issue.record("the engine finds no rest")

@@ -26,6 +26,9 @@ final class ManualClock: Clock {
     }
   }
 
+  /// The system has just started.
+  func beginBoot() { readings.withLock { $0.boot = 3000 } }
+
   /// The wall clock is set, as a person or NTP does.
   func setWall(by milliseconds: Int64) { readings.withLock { $0.wall += milliseconds } }
 }

@@ -37,9 +37,13 @@ final class ScriptedTransport: Transport {
   /// Every transmission so far, in order.
   var started: [Transmission] { content.withLock { $0.started } }
 
-  /// By creation number.
+  /// By creation number, parts by index.
   var running: [Transmission] {
-    content.withLock { $0.running.values.sorted { $0.attempt.entry < $1.attempt.entry } }
+    content.withLock { content in
+      content.running.values.sorted {
+        ($0.attempt.entry, $0.attempt.part ?? 0) < ($1.attempt.entry, $1.attempt.part ?? 0)
+      }
+    }
   }
 
   var stopped: [AttemptID] { content.withLock { $0.stopped } }

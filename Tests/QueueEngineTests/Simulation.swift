@@ -15,6 +15,9 @@ struct Simulation {
   private(set) var log: [String] = []
   private var view = View()
   private var known: [AttemptID] = []
+  /// Parts accepted so far of each plan, by creation number and the generation it came with.
+  private var acceptedParts: [[Int64]: Set<Int>] = [:]
+  private var files = 0
 
   init(seed: UInt64) throws {
     harness = try Harness(seed: seed)
@@ -69,14 +72,31 @@ struct Simulation {
     }
     let host = dice.below(3) == 0 ? "g" : "h"
     let request =
-      #"{"url":"http://\#(host).test/","data":\#(dice.below(2))\#(more.map { ",\($0)" }.joined())}"#
+      dice.below(3) == 0
+      ? try parts(host, more.joined(separator: ","))
+      : #"{"url":"http://\#(host).test/","data":\#(dice.below(2))\#(more.map { ",\($0)" }.joined())}"#
     do {
       let answer = try harness.enqueue(id, key: key, request)
       note("enqueue \(id) \(key) \(request): \(answer.disposition) \(answer.generation)")
       try view.accepted(id, answer)
     } catch Refusal.running {
       note("enqueue \(id) \(key) \(request): E_RUNNING")
+    } catch Refusal.fileMissing {
+      note("enqueue \(id) \(key) \(request): E_FILE_MISSING")
+    } catch Refusal.invalid {
+      // Its parts do not fit the body that the entry owns.
+      note("enqueue \(id) \(key) \(request): E_INVALID")
     }
+  }
+
+  /// One of two plans over a file of 5 bytes, which may be there or not.
+  private mutating func parts(_ host: String, _ more: String) throws -> String {
+    let sizes = dice.below(2) == 0 ? [1, 1, 1, 1, 1] : [2, 3]
+    if dice.below(3) > 0 {
+      files += 1
+      return Sample.parts(try harness.source("f\(files)", sizes: sizes), sizes, more, host: host)
+    }
+    return Sample.parts("\(harness.sources)/gone", sizes, more, host: host)
   }
 
   private mutating func answer() throws {
@@ -90,7 +110,8 @@ struct Simulation {
     ]
     let index = dice.below(results.count)
     known.removeAll { $0 == attempt }
-    note("answer \(attempt.entry).\(attempt.generation).\(attempt.ordinal) with \(index)")
+    note(
+      "answer \(attempt.entry).\(attempt.generation).\(attempt.ordinal) \(attempt.part ?? -1) with \(index)")
     if dice.below(3) == 0 { harness.transport.progress(attempt, Int64(dice.below(2))) }
     harness.transport.finish(attempt, results[index])
     harness.settle()
@@ -153,8 +174,9 @@ struct Simulation {
       let row = Row(entry, gates: gates, now: now)
       try require(
         view.states[entry.id] == row.state, "\(entry.id) is \(row.state), told \(view.told(entry.id))")
-      if let attempt = entry.attemptInFlight {
-        inFlight.insert(attempt)
+      try checkParts(entry)
+      if entry.isInFlight {
+        inFlight.formUnion(entry.attemptsInFlight)
         try require(!gates.isPaused(entry.key), "\(entry.id) runs though paused")
       } else if entry.isLive && !gates.isPaused(entry.key) {
         try require(now.wall < entry.expiresAt, "\(entry.id) waits beyond its deadline")
@@ -164,6 +186,24 @@ struct Simulation {
     try require(running.count <= 4, "more than four at once")
     try require(
       try harness.stats().entries.values.reduce(0, +) == Int64(try harness.rows().count), "stats add up")
+  }
+
+  /// What is accepted of a plan stays so, is not sent again, and is what the row shows.
+  private mutating func checkParts(_ entry: Entry) throws {
+    guard let parts = entry.parts else { return }
+    let open = Set(parts.open.map(\.index))
+    let accepted = Set(0..<parts.begun).subtracting(open)
+    let before = acceptedParts[[entry.number, parts.since]] ?? []
+    try require(before.isSubset(of: accepted), "\(entry.id) lost a part that was accepted")
+    acceptedParts[[entry.number, parts.since]] = accepted
+    try require(parts.accepted == accepted.count, "\(entry.id) counts its parts wrongly")
+    try require(parts.acceptedBytes <= entry.body.length, "\(entry.id) has more than all")
+    try require(entry.attemptsInFlight.count <= 3, "\(entry.id) has more parts at once than it may")
+    try require(entry.isInFlight == parts.hasInFlight, "\(entry.id) and its parts differ")
+    guard case .settled(let kind, _) = entry.state else {
+      return try require(entry.bytesSent == parts.acceptedBytes, "\(entry.id) shows other bytes")
+    }
+    try require(kind != .completed || parts.accepted == parts.count, "\(entry.id) is completed too early")
   }
 
   /// At the end everything is let go and answered: every cycle that was accepted has settled.

@@ -3,7 +3,7 @@ import Testing
 @Suite struct SimulationTests {
   private static let histories = 150
 
-  @Test("D1, D3, D4, D8, D25, D35: random hosts, answers, clocks and restarts break no rule")
+  @Test("D1, D3, D4, D8, D25, D26, D35, A-PROG-03: random hosts, answers, clocks and restarts break no rule")
   func histories() throws {
     for seed in 1...UInt64(SimulationTests.histories) {
       var simulation = try Simulation(seed: seed)

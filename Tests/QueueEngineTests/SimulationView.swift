@@ -45,7 +45,9 @@ extension Simulation {
     mutating func take(_ event: HostEvent) throws {
       switch event {
       case .state(let row): states[row.id] = row.state
-      case .progress, .resync: break
+      case .progress(let id, let sent, let total):
+        if sent > total { throw Broken(rule: "\(id) has sent \(sent) of \(total)") }
+      case .resync: break
       case .attempt(let event):
         guard requestIDs.insert(event.requestID).inserted else {
           throw Broken(rule: "two attempt events for one request")
@@ -56,6 +58,9 @@ extension Simulation {
 
     private mutating func take(_ outcome: Outcome, _ count: Int64) throws {
       let eventID = outcome.eventID
+      if case .error(.unknown, let message, _) = outcome.settlement {
+        throw Broken(rule: "\(outcome.id) ended for no reason of the host's or the server's: \(message)")
+      }
       if done.contains(eventID) { throw Broken(rule: "delivered after its acknowledgement") }
       if count != (deliveries[eventID] ?? 0) + 1 {
         throw Broken(rule: "delivery \(count) after \(deliveries[eventID] ?? 0)")

@@ -4,7 +4,7 @@ import QueueModel
 import Testing
 
 @Suite struct StagingTests {
-  @Test("Section 1: while a body is staged, later requests for its id wait and all others go on")
+  @Test("Section 1, B141: while a body is staged, later requests for its id wait and all others go on")
   func waitsForOwnID() throws {
     let harness = try Harness()
     try harness.subscribe()

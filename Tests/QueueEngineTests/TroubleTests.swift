@@ -52,7 +52,7 @@ import Testing
     #expect(harness.host.settled.count == 1)
   }
 
-  @Test("D36: an answer of the server's that could not be committed is kept and settles later")
+  @Test("D36, B203: an answer of the server's that could not be committed is kept and settles later, once")
   func lateCommit() throws {
     let harness = try Harness()
     try harness.subscribe()
@@ -66,5 +66,55 @@ import Testing
     try mend(harness)
     #expect(harness.host.settled.map(\.outcome.settlement.kind) == [.completed])
     #expect(harness.transport.started.count == 1)
+  }
+
+  /// Changes of entries are refused from now on, or work again.
+  private func refuseChanges(_ harness: Harness, _ refused: Bool) throws {
+    try harness.store.tables.connection.execute(
+      refused
+        ? "CREATE TEMP TRIGGER refuse BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'refused'); END"
+        : "DROP TRIGGER refuse")
+  }
+
+  @Test("B204: where the start of an attempt cannot be stored nothing is sent; it is tried again later")
+  func refusedStart() throws {
+    let harness = try Harness()
+    try harness.enqueue("a", Sample.data(1, #""retry":{"backoff":{"baseMs":500,"maxMs":500,"jitter":0}}"#))
+    try harness.answer(503)
+    try refuseChanges(harness, true)
+    harness.pass(800)
+    #expect(harness.transport.running.isEmpty)
+    #expect(try harness.row()?.attempts == 1)
+    #expect(try harness.state() == .queued)
+    try refuseChanges(harness, false)
+    harness.pass(60_000)
+    #expect(harness.transport.running.map(\.attempt.ordinal) == [2])
+    try harness.answer(200)
+    #expect(harness.transport.started.count == 2)
+  }
+
+  @Test("B232, B233: a cancel that cannot be stored changes nothing; a later one makes one outcome")
+  func refusedCancel() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.enqueue()
+    harness.host.clear()
+    try refuseChanges(harness, true)
+    for _ in 0..<2 {
+      let refusal = #expect(throws: Refusal.self) { try harness.cancel() }
+      guard case .storage? = refusal else {
+        Issue.record("not E_STORAGE: \(String(describing: refusal))")
+        return
+      }
+    }
+    #expect(harness.host.names.isEmpty && harness.transport.stopped.isEmpty)
+    #expect(try harness.state() == .running)
+    try refuseChanges(harness, false)
+    try harness.cancel()
+    #expect(harness.transport.stopped.count == 1)
+    #expect(harness.host.settled.map(\.outcome.settlement.kind) == [.cancelled])
+    try harness.cancel()
+    #expect(harness.host.settled.count == 1)
+    #expect(try harness.row() == nil)
   }
 }

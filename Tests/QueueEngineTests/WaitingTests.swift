@@ -1,6 +1,7 @@
-import QueueEngine
 import QueueModel
 import Testing
+
+@testable import QueueEngine
 
 @Suite struct WaitingTests {
   private static let exact = #"{"retry":{"backoff":{"baseMs":1000,"maxMs":60000,"jitter":0}}}"#
@@ -61,17 +62,101 @@ import Testing
     #expect(try wait(harness) == expected)
   }
 
-  @Test("D21: a wall clock that is set back or forth moves no wait")
-  func wallJumps() throws {
+  @Test(
+    "D21, A-RETRY-05: a wall clock that is set back or forth moves no wait, over a relaunch neither",
+    arguments: [-86_400_000, 86_400_000] as [Int64], [false, true])
+  func wallJumps(by milliseconds: Int64, relaunches: Bool) throws {
     let harness = try Harness()
-    try harness.configure(WaitingTests.exact)
+    try harness.configure(#"{"retry":{"backoff":{"baseMs":600000,"maxMs":600000,"jitter":0}}}"#)
+    try harness.enqueue()
+    try harness.answer(503)
+    harness.clock.setWall(by: milliseconds)
+    if relaunches { try harness.relaunch(downtime: 60_000) } else { harness.advance(60_000) }
+    harness.advance(530_000)
+    #expect(harness.transport.started.count == 1)
+    harness.advance(10_000)
+    #expect(harness.transport.started.count == 2)
+  }
+
+  @Test("D21: over a start of the system a clock that was set back lengthens no wait beyond maxMs")
+  func wallSetBackOverReboot() throws {
+    let harness = try Harness()
+    try harness.configure(#"{"retry":{"backoff":{"baseMs":600000,"maxMs":600000,"jitter":0}}}"#)
     try harness.enqueue()
     try harness.answer(503)
     harness.clock.setWall(by: -86_400_000)
-    harness.advance(999)
+    try harness.reboot()
+    harness.advance(540_000)
+    #expect(harness.transport.started.count == 1)
+    harness.advance(60_000)
+    #expect(harness.transport.started.count == 2)
+  }
+
+  @Test("D21: a machine that slept wakes up to what became due, at its first tick")
+  func suspended() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.configure(WaitingTests.exact)
+    try harness.enqueue()
+    try harness.answer(503)
+    try expiring(harness, in: 3_600_000, id: "expiring")
+    try harness.answer(401)
+    // Both clocks count the hours, and nothing ran meanwhile.
+    harness.advance(8 * 3_600_000)
+    #expect(harness.transport.started.count == 3)
+    #expect(ended(harness) == .expired)
+  }
+
+  @Test("A-RETRY-04: distances of more than 2^31 ms are waited for in full")
+  func farAway() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    let day: Int64 = 86_400_000
+    try harness.configure(
+      #"{"retry":{"backoff":{"baseMs":3000000000,"maxMs":3000000000,"jitter":0}}}"#)
+    try expiring(harness, in: 40 * day)
+    try harness.answer(503)
+    let now = harness.clock.now()
+    #expect(
+      harness.engine.deadline() == Deadline(steady: now.steady + 3_000_000_000, wall: now.wall + 40 * day))
+    harness.advance(2_999_999_999)
     #expect(harness.transport.started.count == 1)
     harness.advance(1)
     #expect(harness.transport.started.count == 2)
+    try harness.answer(503)
+    harness.advance(40 * day - 3_000_000_001)
+    #expect(try harness.state() == .queued)
+    harness.advance(1)
+    #expect(ended(harness) == .expired)
+  }
+
+  @Test("A-RETRY-06: a thousand entries after an outage: four at once, spread out, not all at the cap")
+  func herd() throws {
+    let harness = try Harness()
+    try harness.configure(#"{"retry":{"backoff":{"baseMs":1000,"maxMs":8000,"jitter":0.2}}}"#)
+    func fail() throws {
+      while !harness.transport.running.isEmpty {
+        try #require(harness.transport.running.count <= 4)
+        for transmission in harness.transport.running {
+          harness.transport.finish(transmission.attempt, .failure(.afterRequestBegan))
+        }
+        harness.settle()
+      }
+    }
+    func waits() throws -> [Int64] {
+      try harness.rows().compactMap { row in row.nextAttemptAt.map { $0 - row.updatedAt } }
+    }
+    for number in 0..<1000 { try harness.enqueue("e\(number)") }
+    try fail()
+    let first = try waits().sorted()
+    #expect(first.count == 1000 && first[999] - first[0] >= 300)
+    for _ in 0..<60 {
+      harness.advance(500)
+      try fail()
+    }
+    let last = try waits()
+    #expect(last.count == 1000 && last.allSatisfy { $0 <= 8000 } && last.contains(8000))
+    #expect(Set(last).count > 300)
   }
 
   @Test("D1, D2: a pause keeps the backoff and hides nextAttemptAt")
@@ -116,7 +201,7 @@ import Testing
     #expect(harness.host.names == ["reply a", "state a queued", "state a error", "settled a error"])
   }
 
-  @Test("B195, B196, D4: what waits settles at its deadline, not before; its row and body stay")
+  @Test("B196, D4: what waits settles at its deadline, not before; its row and body stay")
   func whileWaiting() throws {
     let harness = try Harness()
     try harness.configure(WaitingTests.exact)

@@ -209,7 +209,7 @@ struct LifeTests {
     }
   }
 
-  @Test("B188, B220, B292: an acknowledgement forgets completed and cancelled entries of its own generation")
+  @Test("B188, B220: an acknowledgement forgets completed and cancelled entries of its own generation")
   func forgotten() throws {
     let running = try Entry.sample().running()
     let completed = try running.finishing(.answer(200))

@@ -146,7 +146,7 @@ struct ResultTests {
     #expect(entry.failures.rules == [RuleCount(status: 422, bodyIncludes: nil, count: 3)])
   }
 
-  @Test("D18: a reused connection that died is followed at once, and only once")
+  @Test("D18, A-CONN-10: a reused connection that died is followed at once, once in a row of failures")
   func followAtOnce() throws {
     var died = AttemptResult.failure(.afterRequestBegan)
     died.connectionWasReused = true
@@ -155,7 +155,9 @@ struct ResultTests {
     #expect(first.failures.followedReuse)
     let second = try first.running("r2").finishing(died).entry
     #expect(second.wait?.isBackoff == true)
-    #expect(!second.failures.followedReuse)
+    let third = try second.running("r3").finishing(died).entry
+    #expect(third.wait?.isBackoff == true)
+    #expect(third.failures.streak == 3)
   }
 
   @Test("D16: only a failure before the request joins the outage of its origin")

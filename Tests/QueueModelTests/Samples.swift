@@ -106,6 +106,14 @@ extension Entry {
       finished(attempt, result, policy: policy, gates: gates, now: now, randomness: randomness))
   }
 
+  /// Of an entry that is one request.
+  var attemptInFlight: AttemptID? { attemptsInFlight.first }
+
+  /// As `resumed` with the parts at once of the default.
+  func resumed(by enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) -> Decision {
+    resumed(by: enqueue, gates: gates, partsAtOnce: 3, lifetimeMs: lifetimeMs, now: now)
+  }
+
   var wait: Wait? {
     guard case .queued(let wait) = state else { return nil }
     return wait

@@ -54,9 +54,9 @@ struct BodyLifeTests {
         try writer.release(StagedBody(kind: .file, length: 1, place: .file(name: "f\(number)")), of: 1)
       }
     }
-    try #expect(store.sweep(limit: 64))
-    try #expect(!store.sweep(limit: 64))
-    try #expect(!store.sweep(limit: 64))
+    try #expect(store.sweep(limit: 64) == .someLeft)
+    try #expect(store.sweep(limit: 64) == .done)
+    try #expect(store.sweep(limit: 64) == .nothingToDo)
   }
 
   @Test(

@@ -10,10 +10,10 @@ func storedBuckets(_ connection: Connection) throws -> [String] {
     """
     SELECT b.key || ' ' || b.origin || ' ' || b.priority || ' ' || b.wifi_only,
       queued, running, awaiting_auth, released, completed, error, cancelled, waking,
-      ifnull(due, 'none'), ifnull(expiry, 'none')
+      ifnull(due, 'none'), ifnull(expiry, 'none'), ifnull(next_part, 'none')
     FROM bucket b ORDER BY 1
     """
-  ).all { row in (0..<11).map { _ in row.text() }.joined(separator: " ") }
+  ).all { row in (0..<12).map { _ in row.text() }.joined(separator: " ") }
 }
 
 /// The same, counted from the rows of entries and nothing else.
@@ -27,10 +27,12 @@ func recountedBuckets(_ connection: Connection) throws -> [String] {
       sum(e.state = 'awaiting-auth' AND e.parked_revision < b.covering),
       sum(e.state = 'completed'), sum(e.state = 'error'), sum(e.state = 'cancelled'),
       sum(e.outage IS NOT NULL), ifnull(min(e.due), 'none'),
-      ifnull(min(CASE WHEN e.state IN ('queued', 'awaiting-auth') THEN e.expires_at END), 'none')
-    FROM entry e JOIN bucket b ON b.number = e.bucket GROUP BY b.number ORDER BY 1
+      ifnull(min(CASE WHEN e.state IN ('queued', 'awaiting-auth') THEN e.expires_at END), 'none'),
+      ifnull(min(p.next), 'none')
+    FROM entry e JOIN bucket b ON b.number = e.bucket LEFT JOIN parts p ON p.number = e.number
+    GROUP BY b.number ORDER BY 1
     """
-  ).all { row in (0..<11).map { _ in row.text() }.joined(separator: " ") }
+  ).all { row in (0..<12).map { _ in row.text() }.joined(separator: " ") }
 }
 
 func expectExactBuckets(_ directory: String, _ comment: Comment? = nil) throws {

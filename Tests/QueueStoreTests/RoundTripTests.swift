@@ -101,7 +101,7 @@ struct RoundTripTests {
     let expected =
       switch state {
       case .queued: "queued"
-      case .running: "running"
+      case .running, .sending: "running"
       case .awaitingAuth: "awaiting-auth"
       case .settled(let kind, _): kind.rawValue
       }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import QueueModel
 import Testing
 
@@ -26,4 +27,21 @@ func bytes(of staged: Staged, in queue: String) throws -> [UInt8] {
 func noise(_ count: Int) -> [UInt8] {
   let random = SeededRandomness(UInt64(count))
   return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() as UInt64) }
+}
+
+/// Runs `work` on a thread that may do no more than the modes of files say, also when the tests run as root.
+func asNobody<Value>(_ work: @escaping () throws -> Value) throws -> Value {
+  nonisolated(unsafe) var result: Result<Value, any Error>?
+  nonisolated(unsafe) let work = work
+  let done = DispatchSemaphore(value: 0)
+  Thread {
+    // Linux has one of these for each thread; Swift's view of the C library lacks its name.
+    if geteuid() == 0, let symbol = dlsym(nil, "setfsuid") {
+      _ = unsafeBitCast(symbol, to: (@convention(c) (uid_t) -> Int32).self)(65_534)
+    }
+    result = Result { try work() }
+    done.signal()
+  }.start()
+  done.wait()
+  return try #require(result).get()
 }

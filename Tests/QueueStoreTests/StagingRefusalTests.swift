@@ -27,7 +27,7 @@ struct StagingRefusalTests {
     #expect(refusal == .notRegular(field: "request.file"))
     let form = #expect(throws: StageError.self) { try stage(store, .form([formField(filePath(source))])) }
     #expect(form == .notRegular(field: "request.form[0].path"))
-    #expect(ContinuousClock.now - began < .seconds(1))
+    #expect(ContinuousClock.now - began < .seconds(5))
     #expect(bodyFiles(of: directory.queue).isEmpty)
     #expect(store.stager.stamps(of: .file(filePath(source))) == [nil])
   }
@@ -79,28 +79,10 @@ struct StagingRefusalTests {
     let store = try openStore(directory.queue)
     let source = try directory.write([1], to: "source")
     chmod(source, 0)
-    let refusal = try asNobody { () throws(StageError) -> Staged in try stage(store, .file(filePath(source)))
+    let refusal = #expect(throws: StageError.self) {
+      try asNobody { try stage(store, .file(filePath(source))) }
     }
     #expect(refusal == .unreadable(field: "request.file"))
-  }
-
-  /// What `work` throws on a thread that may read no more than its files' modes say, also when the tests run
-  /// as root.
-  private func asNobody(_ work: @escaping () throws(StageError) -> Staged) throws -> StageError? {
-    nonisolated(unsafe) var refusal: StageError?
-    nonisolated(unsafe) let work = work
-    let done = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      // Linux has one of these for each thread; Swift's view of the C library lacks its name.
-      if geteuid() == 0, let symbol = dlsym(nil, "setfsuid") {
-        _ = unsafeBitCast(symbol, to: (@convention(c) (uid_t) -> Int32).self)(65_534)
-      }
-      do throws(StageError) { _ = try work() } catch { refusal = error }
-      done.signal()
-    }
-    thread.start()
-    done.wait()
-    return refusal
   }
 
   @Test("D29: a path inside the queue's own directory is refused, through a link too; one beside it is not")

@@ -111,7 +111,7 @@ struct StagingTests {
     #expect(store.stager.stamps(of: .none).isEmpty)
     var times = [timespec(tv_sec: 5, tv_nsec: 6), timespec(tv_sec: 5, tv_nsec: 7)]
     #expect(utimensat(AT_FDCWD, String(decoding: first.bytes, as: UTF8.self), &times, 0) == 0)
-    #expect(store.stager.stamps(of: .file(first)) == [SourceStamp(size: 2, modifiedAt: 5_000_000_007)])
+    #expect(store.stager.stamps(of: .file(first)).map { $0?.modifiedAt } == [5_000_000_007])
   }
 
   @Test(

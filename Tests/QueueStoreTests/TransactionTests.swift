@@ -184,7 +184,7 @@ struct TransactionTests {
     let directory = try TemporaryDirectory()
     let store = try openStore(directory.queue)
     let path = directory.queue
-    let hold = Duration.milliseconds(100)
+    let hold = Duration.milliseconds(150)
     let holds = DispatchSemaphore(value: 0)
     let other = Thread {
       try? withDatabase(of: path) { database in
@@ -194,9 +194,9 @@ struct TransactionTests {
         try database.execute("COMMIT")
       }
     }
+    let began = ContinuousClock.now
     other.start()
     holds.wait()
-    let began = ContinuousClock.now
     try store.write(durable: false) { writer in
       try #expect(writer.entry(number: 1) == nil)
       try writer.insert(entry(1))

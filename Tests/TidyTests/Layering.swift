@@ -10,9 +10,10 @@ enum Layering {
     "QueueStore": ["QueueModel", "JSONText", "CSQLite", "CLinux"],
     "QueueEngine": ["QueueModel", "QueueStore"],
     "SidecarServer": ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"],
+    "AcceptanceCheck": ["OuttrayProtocol", "JSONRPC", "JSONText", "CLinux"],
     "outtray": [
       "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
-      "SidecarServer", "CLinux", "CCurl", "CSQLite",
+      "SidecarServer", "AcceptanceCheck", "CLinux", "CCurl", "CSQLite",
     ],
   ]
 

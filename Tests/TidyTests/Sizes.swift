@@ -3,7 +3,7 @@ enum Sizes {
   static let fileLines = 400
   static let functionLines = 70
   static let columns = 110
-  static let kinds: Set = ["swift", "h", "py", "js", "mjs", "sh", "html", "css"]
+  static let kinds: Set = ["swift", "h", "py", "js", "mjs", "go", "sh", "html", "css"]
 
   static func fileFaults(in file: SourceFile) -> [Fault] {
     let count = file.text.hasSuffix("\n") ? file.lines.count - 1 : file.lines.count

@@ -28,7 +28,12 @@ enum Initialize: ServedMethod {
         writer.member("pid", Int64(getpid()))
         writer.member("dir", call.sidecar.directory)
         writer.member("role", call.session.role.rawValue)
-        writer.member("capabilities") { $0.array { _ in } }
+        writer.member("capabilities") { list in
+          list.array {
+            $0.value("reference")
+            if call.sidecar.virtualClock != nil { $0.value("virtualClock") }
+          }
+        }
         writer.member("limits") { limits in
           limits.object {
             $0.member("maxLine", call.sidecar.limits.maxLine)

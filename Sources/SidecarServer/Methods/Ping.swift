@@ -7,6 +7,6 @@ enum Ping: ServedMethod {
   static let method = Method.ping
 
   static func serve(_ call: Call) throws(RPCError) {
-    call.connection.answer(call.id) { $0.object { $0.member("now", SystemClock.wallTime()) } }
+    call.connection.answer(call.id) { $0.object { $0.member("now", call.sidecar.wallTime()) } }
   }
 }

@@ -32,6 +32,13 @@ enum StatsMethod: ServedMethod {
             $0.member("received", stats.bytesReceived)
           }
         }
+        $0.member("network") { network in
+          network.object {
+            $0.member("type", stats.network.kind.rawValue)
+            $0.member("metered", stats.network.isMetered)
+            $0.member("source", stats.isNetworkNamed ? "host" : "detected")
+          }
+        }
         $0.member("commits", stats.commits)
         $0.member("requests", requests)
         $0.member("events") { $0.object { $0.member("dropped", dropped) } }

@@ -1,11 +1,8 @@
-"""A real nginx that takes PUTs into a folder, on a free port of loopback."""
+"""A real nginx that takes PUTs into a folder, on free ports of loopback."""
 import os
 import pathlib
-import shutil
-import socket
-import subprocess
 
-from . import deadline
+from .programs import Program, free_port
 
 CONFIGURATION = """
 {user}worker_processes 1;
@@ -14,7 +11,7 @@ pid {root}/nginx.pid;
 error_log {root}/error.log warn;
 events {{ worker_connections 256; }}
 http {{
-  log_format seen '$status $request_method $uri $http_x_request_id $content_length';
+  log_format seen '$status $request_method $uri $http_x_request_id $content_length $server_protocol';
   access_log {root}/access.log seen;
   client_body_temp_path {root}/temp;
   proxy_temp_path {root}/temp; fastcgi_temp_path {root}/temp;
@@ -22,45 +19,48 @@ http {{
   client_max_body_size 0;
   server {{
     listen 127.0.0.1:{port};
+    {tls}
     location / {{ root {root}/stored; dav_methods PUT DELETE; create_full_put_path on; }}
+    location /small/ {{ client_max_body_size 100k; root {root}/stored; dav_methods PUT; }}
+    {also}
   }}
 }}
 """
 
+TLS = """listen 127.0.0.1:{port} ssl http2;
+    ssl_certificate {certificate.path};
+    ssl_certificate_key {certificate.key};"""
 
-class Nginx:
-    def __init__(self, root):
+
+class Nginx(Program):
+    """Stores PUTs, at most 100 KB under /small/; with a `certificate` also over TLS, by HTTP/2 as well.
+
+    `also` is what else its configuration says of the server.
+    """
+
+    def __init__(self, root, certificate=None, also=""):
         self.root = pathlib.Path(root)
         for name in ("stored", "temp"):
             (self.root / name).mkdir(parents=True)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        port, self.tls_port = free_port(), free_port()
         # Started as root, its worker would become another user, who cannot write here.
         user = "user root;\n" if os.geteuid() == 0 else ""
+        tls = TLS.format(port=self.tls_port, certificate=certificate) if certificate else ""
         configuration = self.root / "nginx.conf"
-        text = CONFIGURATION.format(root=self.root, port=self.port, user=user)
+        text = CONFIGURATION.format(root=self.root, port=port, user=user, tls=tls, also=also)
         configuration.write_text(text, encoding="ascii")
-        binary = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin") or "nginx"
-        command = [binary, "-p", str(self.root), "-c", str(configuration)]
-        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline.until("nginx listens", self._listens)
+        super().__init__(port, ["nginx", "-p", str(self.root), "-c", str(configuration)],
+                         self.root / "output.log")
 
     def url(self, path):
         return f"http://127.0.0.1:{self.port}{path}"
+
+    def tls_url(self, path):
+        return f"https://127.0.0.1:{self.tls_port}{path}"
 
     def stored(self, path):
         return self.root / "stored" / path.lstrip("/")
 
     def log(self):
-        """The lines of the access log, split: status, method, path, X-Request-Id, length."""
+        """The lines of the access log, split: status, method, path, X-Request-Id, length, protocol."""
         return [line.split() for line in (self.root / "access.log").read_text(encoding="ascii").splitlines()]
-
-    def close(self):
-        self.process.terminate()
-        self.process.wait(10)
-
-    def _listens(self):
-        assert self.process.poll() is None, "nginx ended"
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0

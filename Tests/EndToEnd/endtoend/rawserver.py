@@ -251,6 +251,17 @@ def hold(gate, then=None):
     return step
 
 
+def discard(exchange):
+    """Counts the body, keeps and hashes none of it, and answers."""
+    while exchange.request.body_length < exchange.request.length:
+        piece = exchange.connection.read(1 << 20)
+        if not piece:
+            raise Gone
+        exchange.request.body_length += len(piece)
+    exchange.request.whole = True
+    exchange.answer()
+
+
 def early(status, headers=(), body=b"", linger=0.5):
     """Answers without reading the body, and ends the connection after `linger` seconds."""
     def step(exchange):
@@ -265,14 +276,6 @@ def hang_up(read=None):
     def step(exchange):
         exchange.read_body(read)
         exchange.close()
-    return step
-
-
-def reset(read=None):
-    """Reads `read` bytes of the body (all when None) and resets the connection."""
-    def step(exchange):
-        exchange.read_body(read)
-        exchange.reset()
     return step
 
 
@@ -309,6 +312,12 @@ class RawServer:
         """The requests so far, in order of their heads."""
         with self._lock:
             return [request for request in self.requests if path is None or request.path == path]
+
+    def forget(self):
+        """Lets go of the requests so far, for long tests; returns how many."""
+        with self._lock:
+            requests, self.requests = self.requests, []
+        return len(requests)
 
     def wait_requests(self, count, path=None, seconds=deadline.SECONDS):
         """Waits until `count` heads arrived; returns the requests."""

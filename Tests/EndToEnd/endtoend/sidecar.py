@@ -116,6 +116,13 @@ class Sidecar:
         return [frame["params"] for frame in frames if frame.get("method") == method and all(
             frame["params"].get(name) == value for name, value in members.items())]
 
+    def take_events(self, method):
+        """The params of the events of this name since the last time, for long tests: every frame so far is
+        forgotten, answers that nobody waits for as well."""
+        with self._changed:
+            frames, self.frames = self.frames, []
+        return [frame["params"] for frame in frames if frame.get("method") == method]
+
     def wait_events(self, method, count, seconds=deadline.SECONDS, **members):
         """Waits for `count` events of this name, and returns all there are."""
         deadline.until(f"{count} events {method} {members}",
@@ -237,13 +244,14 @@ class Sidecar:
         with open(self.log_path, "rb") as log:
             return log.read().decode("utf-8", "replace")
 
-    def resident(self):
-        """Resident memory in bytes."""
+    def resident(self, most=False):
+        """Resident memory in bytes: now, or the most it ever was."""
+        name = "VmHWM:" if most else "VmRSS:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             for line in status:
-                if line.startswith("VmRSS:"):
+                if line.startswith(name):
                     return int(line.split()[1]) * 1024
-        raise AssertionError("the process has no VmRSS")
+        raise AssertionError(f"the process has no {name}")
 
     def _read(self):
         rest = bytearray()

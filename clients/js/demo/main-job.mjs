@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { open } from '../src/index.js';
+import { createUploadClient } from '../src/index.mjs';
 import { SHA256, SIZE, hashOf, writeKnownFile } from './known-file.mjs';
 import { bodiesIn, databaseBytes } from './leftovers.mjs';
 import { Nginx } from './nginx.mjs';
@@ -17,64 +17,75 @@ const PATIENCE_MS = 60_000;
 
 const say = (text) => process.stdout.write(`${text}\n`);
 
-/**
- * Runs `step` and listens until a listener calls its second argument, to resolve, or its third, to reject.
- * Rejects as well when the sidecar dies first, and after a minute.
- */
-function hearing(session, listeners, step) {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => done(reject, new Error('nothing settled within a minute')), PATIENCE_MS);
-    const done = (settle, value) => {
-      clearTimeout(late);
-      for (const [name, listener] of Object.entries(bound)) session.off(name, listener);
-      settle(value);
-    };
-    const bound = { exit: (exit) => done(reject, exit) };
-    for (const [name, listener] of Object.entries(listeners)) {
-      bound[name] = (params) => {
-        listener(params, (value) => done(resolve, value), (error) => done(reject, error));
-      };
-    }
-    for (const [name, listener] of Object.entries(bound)) session.on(name, listener);
-    step().catch((error) => done(reject, error));
+/** A client of the queue in `dir`, and what comes of its upload: the only thing that this program sends. */
+function openQueue(dir) {
+  const made = { warned: withoutHurry(), outcome: withoutHurry() };
+  made.client = createUploadClient({
+    dir, binary: process.env.OUTTRAY, onWarning: (message) => made.warned.resolve(message),
   });
+  made.upload = made.client.define({
+    key: 'demo.file',
+    request: ({ url, file }) => ({
+      url, method: 'PUT', file, retry: { backoff: { baseMs: 200, maxMs: 1000, jitter: 0 } },
+    }),
+    onSuccess: (response, vars, meta) => made.outcome.resolve({ kind: 'completed', response, meta }),
+    onError: ({ errorKind: kind, response }, vars, meta) => made.outcome.resolve({ kind, response, meta }),
+  });
+  return made;
 }
 
-/** Enqueues the upload and returns once it is past KILL_AT; the file is deleted as soon as it is accepted. */
-async function uploadSomeOfIt(session, url, file) {
+/** A promise and what resolves it; it rejects after a minute. */
+function withoutHurry() {
+  const made = {};
+  made.promise = new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('nothing happened within a minute')), PATIENCE_MS);
+    late.unref();
+    made.resolve = (value) => {
+      clearTimeout(late);
+      resolve(value);
+    };
+  });
+  made.promise.catch(() => {});
+  return made;
+}
+
+/** Shows progress until `enough` of it holds; gives the bytes sent by then. */
+async function watch(client, enough) {
   const bar = new ProgressBar(process.stdout);
-  const request = { url, method: 'PUT', file, retry: { backoff: { baseMs: 200, maxMs: 1000, jitter: 0 } } };
   try {
-    return await hearing(session, {
-      progress: ({ bytesSent, totalBytes }, done) => {
-        bar.show(bytesSent, totalBytes);
-        if (bytesSent >= totalBytes * KILL_AT) done(bytesSent);
-      },
-      settled: ({ kind }, done, fail) => {
-        fail(new Error(`the upload was over (${kind}) before it could be interrupted`));
-      },
-    }, async () => {
-      await session.call('subscribe', { events: ['progress', 'settled'] });
-      const { disposition } = await session.call('enqueue', { id: ID, key: 'demo.file', request });
-      await rm(file);
-      say(`accepted (${disposition}); the source file is deleted, the queue has its own copy`);
-    });
+    for await (const { detail: { bytesSent, totalBytes } } of client.events('progress')) {
+      bar.show(bytesSent, totalBytes);
+      if (enough(bytesSent, totalBytes)) return bytesSent;
+    }
+    return 0;
   } finally {
     bar.end();
   }
 }
 
-/** Subscribes and waits for the outcome. */
-async function awaitOutcome(session) {
-  const bar = new ProgressBar(process.stdout);
-  try {
-    return await hearing(session, {
-      progress: ({ bytesSent, totalBytes }) => bar.show(bytesSent, totalBytes),
-      settled: (outcome, done) => done(outcome),
-    }, () => session.call('subscribe', { events: ['progress', 'settled'] }));
-  } finally {
-    bar.end();
-  }
+/** Enqueues the upload, deletes the file as soon as it is accepted, and kills the sidecar past KILL_AT. */
+async function uploadSomeOfIt({ client, upload, warned }, url, file) {
+  const { server: { version }, pid } = await client.server();
+  say(`outtray ${version}, process ${pid}; nginx behind a line of 80 MiB/s`);
+  client.configure();
+  const far = watch(client, (sent, total) => sent >= total * KILL_AT);
+  const { disposition } = await upload.mutate({ url, file }, { id: ID });
+  await rm(file);
+  say(`accepted (${disposition}); the source file is deleted, the queue has its own copy`);
+  const sent = await far;
+  process.kill(pid, 'SIGKILL');
+  say(`SIGKILL after ${sent} bytes (${Math.floor((sent / SIZE) * 100)} %)`);
+  say(`warned: ${await warned.promise}`);
+}
+
+/** What the next start of the program does: the same definition, and the outcome comes to its handler. */
+async function hearOutcome({ client, outcome }) {
+  say('a new start on the same directory');
+  client.configure();
+  const rows = [];
+  client.addListener('state', (row) => rows.push(row));
+  watch(client, (sent, total) => sent === total);
+  return { ...await outcome.promise, bytesSent: rows.find(({ state }) => state === 'completed')?.bytesSent };
 }
 
 /** Bodies go after the commit of the acknowledgement, so the last one may lie there for a moment. */
@@ -86,21 +97,30 @@ async function bodiesAfterAck(dir) {
   }
 }
 
+/** The handler's acknowledgement follows its return, and forgets the entry. */
+async function rowsAfterAck(client) {
+  for (const end = Date.now() + 5000; ;) {
+    const rows = await client.getRequests();
+    if (rows.length === 0 || Date.now() > end) return rows;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
 /** The checks, each with what was found; the job is done when all of them hold. */
 async function evidence({ outcome, rows, dir, nginx, stored }) {
   const bodies = await bodiesAfterAck(dir);
   const inDatabase = await databaseBytes(dir);
   const log = await nginx.log();
   const accepted = log.filter(({ status }) => status === '201').map(({ requestId }) => requestId);
-  const acceptedOnce = accepted.length === 1 && accepted[0] === outcome.requestId;
+  const acceptedOnce = accepted.length === 1 && accepted[0] === outcome.meta.requestId;
   return [
     ['outcome', outcome.kind, outcome.kind === 'completed'],
     ['status', outcome.response?.status, outcome.response?.status === 201],
     ['bytes received by nginx', stored.bytes, stored.bytes === SIZE],
-    ['bytes sent, by the outcome', outcome.bytesSent, outcome.bytesSent === SIZE],
+    ['bytes sent, by its last state', outcome.bytesSent, outcome.bytesSent === SIZE],
     ['SHA-256 of the file', SHA256, true],
     ['SHA-256 of what nginx stored', stored.sha256, stored.sha256 === SHA256],
-    ['attempts', outcome.attempts, outcome.attempts === 2],
+    ['attempts', outcome.meta.attempts, outcome.meta.attempts === 2],
     ['times nginx accepted it', accepted.length, acceptedOnce],
     ['entries left in the queue', rows.length, rows.length === 0],
     ['bodies left in the directory', bodies.length === 0 ? 0 : bodies.join(' '), bodies.length === 0],
@@ -119,27 +139,28 @@ async function run(folder, opened) {
   say(`making a file of ${SIZE} bytes`);
   const made = await writeKnownFile(file);
   if (made !== SHA256) throw new Error(`the file has the SHA-256 ${made}, it should be ${SHA256}`);
-  const binary = process.env.OUTTRAY ?? undefined;
-  const first = await open({ dir, binary });
-  opened.push(() => first.close());
-  say(`outtray ${first.server.server.version}, process ${first.server.pid}; nginx behind a line of 80 MiB/s`);
+  const first = openQueue(dir);
+  opened.push(() => first.client.close());
+  await uploadSomeOfIt(first, `http://127.0.0.1:${pacer.port}/known.bin`, file);
 
-  const sent = await uploadSomeOfIt(first, `http://127.0.0.1:${pacer.port}/known.bin`, file);
-  first.kill('SIGKILL');
-  const death = await first.exited;
-  const share = Math.floor((sent / SIZE) * 100);
-  say(`${death.signal} after ${sent} bytes (${share} %); starting again on the same directory`);
-
-  const second = await open({ dir, binary });
-  opened.push(() => second.close());
-  const outcome = await awaitOutcome(second);
-  await second.call('ackEvents', { eventIds: [outcome.eventId] });
-  const { requests: rows } = await second.call('getRequests');
+  const second = openQueue(dir);
+  opened.push(() => second.client.close());
+  const outcome = await hearOutcome(second);
+  const rows = await rowsAfterAck(second.client);
   const stored = await hashOf(nginx.stored('known.bin'));
   const checks = await evidence({ outcome, rows, dir, nginx, stored });
-  const { exitCode } = await second.close();
-  checks.push(['exit status after the end of stdin', exitCode, exitCode === 0]);
+  const { pid } = await second.client.server();
+  await second.client.close();
+  checks.push(['processes left after close', runs(pid) ? 1 : 0, !runs(pid)]);
   return checks;
+}
+
+function runs(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 async function main() {

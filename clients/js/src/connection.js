@@ -1,13 +1,16 @@
-import { CallError, ClientError } from './errors.js';
+'use strict';
+
+const { CallError, ClientError } = require('./errors.js');
+const { textOf } = require('./json-text.js');
+const { LIMITS } = require('./protocol.js');
 
 const LF = 0x0a;
-const DEFAULT_MAX_LINE = 64 * 1024 * 1024;
 
 /**
  * The protocol without the process: bytes in, bytes out, and the table of calls that wait for an answer.
  * It does no I/O, so that every split of the stream can be tried in a test.
  */
-export class Connection {
+class Connection {
   #send;
   #onNotification;
   #onNoise;
@@ -18,7 +21,7 @@ export class Connection {
   #decoder = new TextDecoder('utf-8', { fatal: true });
 
   /** Longest line in bytes that may be sent; `initialize` tells the sidecar's own limit. */
-  maxLine = DEFAULT_MAX_LINE;
+  maxLine = LIMITS.maxLine;
 
   /**
    * @param {object} ports
@@ -40,16 +43,17 @@ export class Connection {
   /**
    * Sends one call. Resolves with its `result`; rejects with CallError, ClientError or what `fail` was given.
    * @param {string} method
-   * @param {object} [params]
+   * @param {object | JSONText} [params]
    * @returns {Promise<any>}
    */
-  call(method, params = {}) {
-    if (this.#closedBy) return Promise.reject(this.#closedBy);
+  async call(method, params = {}) {
+    if (this.#closedBy) throw this.#closedBy;
     const id = this.#nextId++;
-    const frame = Buffer.from(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    const head = `{"jsonrpc":"2.0","id":${id},"method":${JSON.stringify(method)},"params":`;
+    const frame = Buffer.from(`${head}${textOf(params)}}\n`);
     if (frame.length - 1 > this.maxLine) {
       const message = `${method}: a line of ${frame.length - 1} bytes; the sidecar reads ${this.maxLine}`;
-      return Promise.reject(new ClientError('E_LINE_TOO_LONG', message));
+      throw new ClientError('E_LINE_TOO_LONG', message);
     }
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { method, resolve, reject });
@@ -113,3 +117,5 @@ export class Connection {
     else resolve(result);
   }
 }
+
+module.exports = { Connection };

@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
-import { explainSpawnFailure, findBinary } from './binary.js';
-import { SidecarExited } from './errors.js';
-import { Tail } from './tail.js';
+'use strict';
+
+const { spawn } = require('node:child_process');
+const { explainSpawnFailure, findBinary } = require('./binary.js');
+const { SidecarExited } = require('./errors.js');
+const { Tail } = require('./tail.js');
 
 const STDERR_KEPT = 64 * 1024;
 // After the exit its last frames may still lie in the pipe; something that inherited the pipe may also hold
@@ -12,7 +14,7 @@ const CLOSE_MS = 7000;
 const TERM_MS = 3000;
 
 /** One child process of the sidecar: start it, write to it, hear what it says, see it end. */
-export class SidecarProcess {
+class SidecarProcess {
   #child;
   #stderr = new Tail(STDERR_KEPT);
   #onExit;
@@ -76,10 +78,11 @@ export class SidecarProcess {
     const { stdin, stdout, stderr } = this.#child;
     for (const part of [this.#child, stdin, stdout]) {
       if (part.destroyed) continue;
-      if (wanted) part.ref();
-      else part.unref();
+      // Bun's streams of a child have neither.
+      if (wanted) part.ref?.();
+      else part.unref?.();
     }
-    stderr.unref();
+    stderr.unref?.();
   }
 
   /** @param {NodeJS.Signals} signal */
@@ -136,3 +139,5 @@ export class SidecarProcess {
     });
   }
 }
+
+module.exports = { SidecarProcess };

@@ -1,5 +1,7 @@
+'use strict';
+
 /** Keeps the last bytes of a stream: at most `limit` of them, whatever passes through. */
-export class Tail {
+class Tail {
   #chunks = [];
   #length = 0;
   #limit;
@@ -22,3 +24,5 @@ export class Tail {
     return Buffer.concat(this.#chunks).subarray(-this.#limit).toString('utf8');
   }
 }
+
+module.exports = { Tail };

@@ -1,0 +1,3 @@
+module outtray
+
+go 1.19

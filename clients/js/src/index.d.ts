@@ -1,0 +1,414 @@
+import type {
+  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Gate, Headers, Method, Part, Progress, Range, Retry,
+  Row, ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
+} from './protocol.js';
+import type { FakeSidecar } from './testing.js';
+
+export type {
+  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, FormField, Gate, Headers, Method, Part,
+  Progress, Range, Retry, State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
+} from './protocol.js';
+
+declare global {
+  interface SymbolConstructor {
+    readonly asyncDispose: unique symbol;
+  }
+}
+
+/**
+ * Makes a client of the queue in a directory. The sidecar process is started by the first call that needs it,
+ * and after its death by the next one, at most four times within three minutes.
+ *
+ * An idle client does not keep Node alive. A call in flight does, so does a `for await` loop over events,
+ * and, once `configure` was called, so does an entry enqueued here whose outcome has not come (not with
+ * `background`).
+ * @throws {ClientError} `E_INVALID`: an option is unknown or of a wrong kind.
+ */
+export declare function createUploadClient(options: ClientOptions): UploadClient;
+
+/**
+ * Cuts `size` bytes into ranges: as many of `max` (default 20 MiB) as fit, then the rest; a rest under `min`
+ * (default 8 MiB) joins the range before it. The same numbers always give the same plan. A size of 0 is the
+ * one range {0, 0}.
+ * @throws {ClientError} `E_INVALID`, naming the argument: not a safe integer, `min` under 1, `max` under
+ *   `min`, or more than 100,000 ranges
+ */
+export declare function chunkPlan(size: number, limits?: { min?: number; max?: number }): Range[];
+
+/** What `createUploadClient` takes. */
+export interface ClientOptions {
+  /** The queue's directory; made when it is not there. Needed unless `sidecar` is given. */
+  dir?: string;
+  /**
+   * Path of the sidecar's executable. Else the environment variable OUTTRAY_BINARY, else the package of this
+   * platform (`@outtray/linux-x64`), else `outtray` on PATH. A path inside an Electron archive (`app.asar`)
+   * is taken from `app.asar.unpacked`.
+   */
+  binary?: string;
+  /** The whole environment of the sidecar; default: that of this process. */
+  env?: Record<string, string | undefined>;
+  /** More arguments of `outtray serve`. */
+  args?: string[];
+  /** Working directory of the sidecar. */
+  cwd?: string;
+  /**
+   * Whether the sidecar goes on when this process has ended: false (default) stops transfers and keeps all
+   * work; true goes on until nothing is running or queued; a number, at most so many seconds. What it
+   * finishes is told at the next start.
+   */
+  background?: boolean | number;
+  /** Hears every warning, in place of `console.warn`. `configure` may set another. */
+  onWarning?: (message: string, detail?: unknown) => void;
+  /** The fake of `outtray/testing`, in place of a process. */
+  sidecar?: FakeSidecar;
+}
+
+/** The HTTP request of an entry, as `request` returns it. At most one of `data`, `form` and `file`. */
+export interface Descriptor {
+  /** http or https. Needed unless `parts` is set. */
+  url?: string;
+  /** Default POST. With parts it is that of every part. A GET has no body. */
+  method?: Method;
+  /** Laid over those of `configure`, names matched without regard to case. */
+  headers?: Headers;
+  /** JSON body, any value that can be serialised. null sends `null`; leave it out for no body. */
+  data?: unknown;
+  /** multipart/form-data body, at least one field. Files are copied. */
+  form?: readonly (
+    | { name: string; contentType: string; string: string; path?: undefined; fileName?: undefined }
+    | { name: string; contentType: string; path: string; fileName?: string; string?: undefined })[];
+  /** Absolute path or file:// URL of a file that is the body. Copied, or moved with parts; see `staging`. */
+  file?: string;
+  /** Sends `file` as these requests; their ranges tile it from 0. */
+  parts?: readonly Part[];
+  /** Answers outside 2xx that count as success. */
+  accept?: readonly AcceptRule[];
+  /**
+   * Epoch milliseconds; an entry that is still live then settles with `expired`. Default: now + lifetimeMs.
+   */
+  expiresAt?: number;
+  /** Each field given replaces that of `configure`. */
+  retry?: Retry;
+  /**
+   * true waits for an unmetered network before each attempt, false never waits; absent follows `setWifiOnly`.
+   */
+  wifiOnly?: boolean;
+  /** Default normal. One of the slots for attempts is kept for high. */
+  priority?: 'high' | 'normal';
+  /** Time limits of one attempt, in milliseconds. */
+  timeouts?: TimeoutLayer;
+  /**
+   * The Idempotency-Key of POST and PATCH, or false for none. Default: one that stays while the body stays.
+   */
+  idempotencyKey?: false | string;
+  /** How files come into the queue: copy (default), move (default with parts), reference. */
+  staging?: 'copy' | 'move' | 'reference';
+}
+
+/** The server's answer, as the sidecar kept it. */
+export interface RawResponse {
+  /** Absent for an entry in parts. */
+  status?: number;
+  /** Names in lower case. */
+  headers?: { readonly [name: string]: string };
+  /** Decoded, at most 1 MiB, cut at a character. */
+  body?: string;
+  /** In place of `body` when its bytes are no UTF-8. */
+  bodyBase64?: string;
+  /** Whether the server sent more than is here. */
+  bodyTruncated: boolean;
+}
+
+/** About the outcome that a handler gets. */
+export interface Meta {
+  id: string;
+  key: string;
+  /** Epoch milliseconds at which the entry settled. */
+  at: number;
+  /** Attempts that were sent in this life of the entry. */
+  attempts: number;
+  /** X-Request-Id of the last attempt; absent when there was none. */
+  requestId?: string;
+  /** How often this outcome was sent to a client, over all starts; 1 the first time. */
+  deliveries: number;
+}
+
+/** What `onError` gets. Kinds that are not listed may come. */
+export interface OutcomeError {
+  /**
+   * http: an answer that is final. network: no answer. file: a body cannot be read. expired: too late.
+   * truncated: the server accepted, but its answer is too long for `response`. unknown: it accepted, but
+   * `response` could not read it.
+   */
+  errorKind: 'http' | 'network' | 'file' | 'expired' | 'truncated' | 'unknown' | (string & {});
+  /** For people; holds no header value, query string or body byte. */
+  message: string;
+  /** The answer, when there was one. */
+  response?: RawResponse;
+  /** Which part decided, from 0. */
+  partIndex?: number;
+  /** What `response` threw. */
+  cause?: unknown;
+}
+
+/** Vars are an object, an array or null; anything else does not compile. */
+export type VarsLimit = object | null;
+
+/** What every definition has. */
+export interface DefinitionOf<Vars extends VarsLimit> {
+  /** Kept with every entry, 1 to 256 bytes; rename it with care. */
+  key: string;
+  /** Describes the request. Runs once for each `mutate`. */
+  request: (vars: Vars) => Descriptor;
+  /** Runs when the entry failed for good. Its outcome is acknowledged once its promise has resolved. */
+  onError?: (error: OutcomeError, vars: Vars, meta: Meta) => unknown;
+}
+
+/** A kind of request without a parser: `onSuccess` gets the answer as it is. */
+export interface RawDefinition<Vars extends VarsLimit> extends DefinitionOf<Vars> {
+  response?: undefined;
+  /** Runs after the server accepted, possibly in a later process. Must bear to run twice for one outcome. */
+  onSuccess?: (response: RawResponse, vars: Vars, meta: Meta) => unknown;
+}
+
+/** A kind of request with a parser: `onSuccess` gets what it returns. */
+export interface ParsedDefinition<Vars extends VarsLimit, Parsed> extends DefinitionOf<Vars> {
+  /**
+   * Reads the JSON of the answer, undefined when it is empty. What it throws goes to `onError` as `unknown`.
+   */
+  response: (raw: unknown, vars: Vars) => Parsed;
+  /** Runs after the server accepted, possibly in a later process. Must bear to run twice for one outcome. */
+  onSuccess?: (data: Parsed, vars: Vars, meta: Meta) => unknown;
+}
+
+/** What `define` gives back. */
+export interface Definition<Vars extends VarsLimit> {
+  readonly key: string;
+  /**
+   * Takes a request into the queue. Resolves when the entry and its body are on disk, never for the network;
+   * copied files may be deleted then. Has no timeout; one warning comes after `enqueueTimeoutMs`.
+   *
+   * An `id` that exists resumes the same body, replaces another one, or brings a completed outcome again.
+   * Repeating a call under the same id is always safe, also after `E_SIDECAR_EXITED`, whose `entryId` is the
+   * id that was used.
+   * @throws {ClientError} `E_INVALID`, `path` names the field; nothing was sent
+   * @throws {CallError} `E_INVALID`, `E_RUNNING` (another body, and the entry is running),
+   *   `E_FILE_MISSING`, `E_STORAGE`
+   * @throws {SidecarExited} the process ended before it answered
+   */
+  readonly mutate: null extends Vars
+    ? (vars?: Vars, options?: MutateOptions) => Promise<Mutation>
+    : (vars: Vars, options?: MutateOptions) => Promise<Mutation>;
+}
+
+/** What `mutate` takes beside vars. */
+export interface MutateOptions {
+  /** Names the entry, 1 to 256 bytes. Default: a new UUID. */
+  id?: string;
+}
+
+/** What became of a `mutate`. */
+export interface Mutation {
+  id: string;
+  /** Which life of the entry this is, from 1. */
+  generation: number;
+  disposition: 'created' | 'resumed' | 'replaced' | 'reopened' | 'redelivered';
+}
+
+/**
+ * What `configure` takes. The first seven are kept by the sidecar: absent ones stay, null goes back to the
+ * default.
+ */
+export interface Configuration {
+  /** Distance of the default `expiresAt`, milliseconds. Default 14 days. */
+  lifetimeMs?: number | null;
+  retry?: Retry | null;
+  concurrency?: Concurrency | null;
+  timeouts?: Timeouts | null;
+  tls?: TLS | null;
+  proxy?: string | null;
+  http2?: boolean | null;
+  /** Called at each `mutate`; the descriptor's headers are laid over these. */
+  headers?: () => Headers;
+  /** Most bytes of JSON that vars may have. Default 1 MiB. */
+  maxVarsBytes?: number;
+  /** After so many milliseconds without an answer `mutate` warns. Default 10,000. */
+  enqueueTimeoutMs?: number;
+  /** Hears every warning from now on. */
+  onWarning?: (message: string, detail?: unknown) => void;
+}
+
+/** Whatever JSON can hold, as it is read back. */
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+
+/** An entry as it stands. */
+export interface RequestRow extends Omit<Row, 'vars' | 'state'> {
+  vars: Json;
+  /** States that are not listed may come. */
+  state: State | (string & {});
+  /** `unhandled-key`: its outcome came, and no definition has its key. Only in state events. */
+  reason?: 'unhandled-key';
+}
+
+/** What each event tells; `resync` tells nothing. */
+export interface ClientEvents {
+  /** One transition of an entry; merging rows by id is all that a view needs. */
+  state: RequestRow;
+  /** Bytes of a running entry. */
+  progress: Progress;
+  /** One HTTP request and what came of it. */
+  attempt: Attempt;
+  /** State events were lost to this slow reader: read `getRequests` again. */
+  resync: undefined;
+}
+
+/** One event of `events()`. */
+export type ClientEvent<Name extends keyof ClientEvents = keyof ClientEvents> = {
+  [Each in Name]: { event: Each; detail: ClientEvents[Each] };
+}[Name];
+
+/** Who answers: what the sidecar says of itself. */
+export interface Server {
+  protocolVersion: number;
+  server: { name: string; version: string };
+  /** Process id of the sidecar that owns the queue. */
+  pid: number;
+  /** Absolute path of the queue's directory. */
+  dir: string;
+  /** attached: another process owns the queue, this one relays to it. */
+  role: 'owner' | 'attached';
+  capabilities: readonly string[];
+  limits: ServerLimits;
+}
+
+/** A client of one queue. */
+export interface UploadClient {
+  /**
+   * Defines a kind of request. vars are typed by `request`, the data of `onSuccess` by `response`. A key that
+   * is defined again is replaced, with a warning.
+   * @throws {ClientError} `E_INVALID`: an empty key, or no `request`
+   */
+  define<Vars extends VarsLimit = null>(definition: RawDefinition<Vars>): Definition<Vars>;
+  define<Vars extends VarsLimit = null, Parsed = unknown>(
+    definition: ParsedDefinition<Vars, Parsed>): Definition<Vars>;
+
+  /**
+   * Call it once at start, behind every `define`: outcomes come from then on, those that waited first. A
+   * further call changes settings and replays nothing. The promise need not be awaited; a failure is a
+   * warning as well.
+   * @throws {ClientError} `E_INVALID` at once, naming the option
+   */
+  configure(options?: Configuration): Promise<void>;
+
+  /** Holds back the whole queue, or the entries of some keys, present and future. Kept over restarts. */
+  pause(scope?: { keys: readonly string[] }): Promise<void>;
+  /** Ends a pause of the same scope. */
+  resume(scope?: { keys: readonly string[] }): Promise<void>;
+
+  /** Settles a live entry as cancelled, forgets a settled one. An id that is not there resolves. */
+  cancel(id: string): Promise<void>;
+
+  /** Whether entries without their own `wifiOnly` wait for an unmetered network. Kept over restarts. */
+  setWifiOnly(wifiOnly: boolean): Promise<void>;
+
+  /** Says what network there is, in place of what the sidecar detects, as long as this client lives. */
+  setNetwork(network: {
+    type: 'auto' | 'wifi' | 'ethernet' | 'cellular' | 'none'; metered?: boolean;
+  }): Promise<void>;
+
+  /** Lays headers over those of every entry, or of some, and lets those parked on 401 and 403 go on. */
+  updateHeaders(headers: Headers, limits?: { keys?: readonly string[]; origin?: string }): Promise<void>;
+
+  /** The entries in order of their creation, all pages of them. */
+  getRequests(filter?: { key?: string; id?: string; state?: State }): Promise<RequestRow[]>;
+
+  /** What the sidecar noticed since the last call, oldest first; clears it. */
+  takeDiagnostics(): Promise<DiagnosticRecord[]>;
+
+  /** Everything that holds an entry back now. */
+  explain(id: string): Promise<{ id: string; state: State; gates: readonly Gate[] }>;
+
+  /** Counters and gauges of the sidecar. */
+  stats(): Promise<Stats>;
+
+  /** Shows that the sidecar answers, and starts it when it does not run. */
+  ping(): Promise<{ now: number }>;
+
+  /** Who answers; starts the sidecar when it does not run. */
+  server(): Promise<Server>;
+
+  /** Asks again for the outcomes that no handler took, without a restart. */
+  redeliver(): Promise<void>;
+
+  /**
+   * Hears an event from `configure` on; each call is a listener of its own. `resync` is called without
+   * arguments.
+   * @throws {TypeError} no event has this name
+   */
+  addListener<Name extends keyof ClientEvents>(
+    event: Name, listener: (detail: ClientEvents[Name]) => unknown): { remove(): void };
+
+  /**
+   * Events for `for await`, all of them or those named, until `close`. A reader that is slow gets the newest
+   * state and progress of each id, for at most 1,024 ids.
+   */
+  events<Name extends keyof ClientEvents = keyof ClientEvents>(
+    ...names: Name[]): AsyncIterableIterator<ClientEvent<Name>>;
+
+  /** Same as the function `chunkPlan`. */
+  chunkPlan(size: number, limits?: { min?: number; max?: number }): Range[];
+
+  /**
+   * Waits for handlers that run, at most 2 s, then ends the sidecar and resolves once it is gone: the end of
+   * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
+   */
+  close(): Promise<void>;
+  /** Same as `close`, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** The sidecar answered with an error. Switch on `code`. */
+export declare class CallError extends Error {
+  constructor(method: string, error: { code: number; message: string; data?: object });
+  readonly method: string;
+  /** Such as `E_INVALID`; `E_UNKNOWN` when the answer names none. */
+  readonly code: string;
+  /** The number of JSON-RPC. */
+  readonly rpcCode: number;
+  /** Where in the params the fault is. */
+  readonly path?: string;
+  readonly data?: { readonly [name: string]: unknown };
+}
+
+/** This client refuses to send something, or can no longer send it. */
+export declare class ClientError extends Error {
+  constructor(code: ClientError['code'], message: string, options?: { path?: string; cause?: Error });
+  /**
+   * `E_RESTARTS`: the sidecar ended five times within three minutes. `E_NOT_CONFIGURED`: `configure` comes
+   * first.
+   */
+  readonly code: 'E_INVALID' | 'E_LINE_TOO_LONG' | 'E_CLOSED' | 'E_RESTARTS' | 'E_NOT_CONFIGURED';
+  /** Which field or option, such as `request.parts[2].url`. */
+  readonly path?: string;
+}
+
+/** The sidecar ended before it answered. Accepted work is on disk; the next call starts it again. */
+export declare class SidecarExited extends Error {
+  constructor(exit: { exitCode: number | null; signal: string | null; stderr: string; entryId?: string });
+  readonly code: 'E_SIDECAR_EXITED';
+  /** null when a signal ended it. */
+  readonly exitCode: number | null;
+  /** Name of the signal, or null. */
+  readonly signal: string | null;
+  /** The last 64 KiB of what it wrote to stderr. */
+  readonly stderr: string;
+  /** From `mutate`: the id to repeat the call under. */
+  readonly entryId?: string;
+}
+
+/** The sidecar could not be started; `code` tells what was missing. */
+export declare class SpawnError extends Error {
+  constructor(code: SpawnError['code'], message: string, options?: { cause?: Error });
+  readonly code:
+    'E_BINARY_MISSING' | 'E_CWD_MISSING' | 'E_LOADER_MISSING' | 'E_SPAWN' | 'E_START_TIMEOUT';
+}

@@ -1,0 +1,3 @@
+import outtray from './index.js';
+
+export const { createUploadClient, chunkPlan, CallError, ClientError, SidecarExited, SpawnError } = outtray;

@@ -1,0 +1,3 @@
+import session from './session.js';
+
+export const { Session } = session;

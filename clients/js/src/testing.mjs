@@ -1,0 +1,3 @@
+import testing from './testing.js';
+
+export const { createFakeSidecar } = testing;

@@ -1,0 +1,322 @@
+"""The client for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from concurrent.futures import Future
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Generic,
+    List,
+    Mapping,
+    Optional,
+    Sequence,
+    Tuple,
+    Type,
+    TypeVar,
+    Union,
+    cast,
+    overload,
+)
+
+from ._chunkplan import chunk_plan
+from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
+from ._errors import ClosedError, InvalidError
+from ._launch import launch_of
+from ._loop import Loop
+from ._outcome import Meta
+from ._protocol import (
+    CHUNK_MAX,
+    CHUNK_MIN,
+    TLS,
+    Concurrency,
+    Descriptor,
+    DiagnosticRecord,
+    Gate,
+    OutcomeError,
+    Range,
+    Response,
+    Retry,
+    Row,
+    Stats,
+    Timeouts,
+)
+from ._session import Link, Session
+from ._uploads import EventListener, Sink, Subscription, Uploads
+
+V = TypeVar("V")
+T = TypeVar("T")
+HANDLERS_S = 5.0
+CLOSE_S = 7.0
+
+
+class AsyncDefinition(Generic[V]):
+    """One kind of request, made by `AsyncUploadClient.define`."""
+
+    def __init__(self, client: "AsyncUploadClient", key: str) -> None:
+        self.key = key
+        self._client = client
+
+    async def mutate(self, vars: V, *, id: Optional[str] = None) -> str:
+        """As `Definition.mutate`. Cancelling the task does not take the request back; `cancel` does."""
+        return await self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
+
+
+class AsyncBareDefinition:
+    """A kind of request whose `request` takes no vars."""
+
+    def __init__(self, client: "AsyncUploadClient", key: str) -> None:
+        self.key = key
+        self._client = client
+
+    async def mutate(self, vars: None = None, *, id: Optional[str] = None) -> str:
+        """As `AsyncDefinition.mutate`; None is stored as vars."""
+        return await self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
+
+
+class AsyncUploadClient:
+    """A queue of HTTP requests in a sidecar process, for programs with asyncio; in any event loop of it.
+
+    The options are those of `UploadClient`. Handlers, plain or async, listeners and `on_warning` run in the
+    loop of the first call. Use it as an async context manager, or await `close`.
+    """
+
+    def __init__(
+        self,
+        dir: "Union[str, os.PathLike[str], None]" = None,
+        *,
+        binary: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        background: Union[bool, int] = False,
+        on_warning: Optional[Sink] = None,
+        sidecar: Optional[Link] = None,
+    ) -> None:
+        self._link = sidecar or Session(launch_of(dir, binary, env, background))
+        self._shell = Loop()
+        self._uploads = Uploads(self._link, self._shell, on_warning)
+        self._shell.serve(self._uploads)
+        self._closed = False
+        self._ended = False
+
+    async def __aenter__(self) -> "AsyncUploadClient":
+        return self
+
+    async def __aexit__(self, kind: Optional[Type[BaseException]], error: object, trace: object) -> None:
+        await self.close()
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[], Descriptor],
+        response: None = None,
+        on_success: Optional[Callable[[Response, None, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, None, Meta], object]] = None,
+    ) -> AsyncBareDefinition: ...
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[], Descriptor],
+        response: Union[Callable[[Any], T], Callable[[Any, None], T]],
+        on_success: Optional[Callable[[T, None, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, None, Meta], object]] = None,
+    ) -> AsyncBareDefinition: ...
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V], Descriptor],
+        response: None = None,
+        on_success: Optional[Callable[[Response, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> AsyncDefinition[V]: ...
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V], Descriptor],
+        response: Union[Callable[[Any], T], Callable[[Any, V], T]],
+        on_success: Optional[Callable[[T, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> AsyncDefinition[V]: ...
+
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[..., Any],
+        response: Optional[Callable[..., Any]] = None,
+        on_success: Optional[Callable[[Any, Any, Meta], object]] = None,
+        on_error: Optional[Callable[[Any, Any, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], Any]] = None,
+    ) -> Any:
+        """As `UploadClient.define`; handlers are plain or async functions, and run in the loop."""
+        self._uploads.define(make_spec(key, request, response, on_success, on_error, load_vars))
+        return AsyncBareDefinition(self, key) if takes_none(request) else AsyncDefinition[Any](self, key)
+
+    async def configure(
+        self,
+        *,
+        headers: Union[HeadersProvider, None, Unset] = UNSET,
+        lifetime_ms: Union[int, None, Unset] = UNSET,
+        max_vars_bytes: Union[int, Unset] = UNSET,
+        enqueue_timeout_ms: Union[float, Unset] = UNSET,
+        on_warning: Union[Sink, None, Unset] = UNSET,
+        retry: Union[Retry, None, Unset] = UNSET,
+        concurrency: Union[Concurrency, None, Unset] = UNSET,
+        timeouts: Union[Timeouts, None, Unset] = UNSET,
+        tls: Union[TLS, None, Unset] = UNSET,
+        proxy: Union[str, None, Unset] = UNSET,
+        http2: Union[bool, None, Unset] = UNSET,
+    ) -> None:
+        """As `UploadClient.configure`."""
+        options = {
+            "retry": retry,
+            "concurrency": concurrency,
+            "timeouts": timeouts,
+            "tls": tls,
+            "proxy": proxy,
+            "http2": http2,
+        }
+        self._enter()
+        for answer in self._uploads.configure(
+            options, lifetime_ms, max_vars_bytes, enqueue_timeout_ms, headers, on_warning
+        ):
+            await wrapped(answer)
+
+    async def pause(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
+        """As `UploadClient.pause`."""
+        await self._call("pause", scope_params("pause", keys))
+
+    async def resume(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
+        """As `UploadClient.resume`."""
+        await self._call("resume", scope_params("resume", keys))
+
+    async def cancel(self, id: str) -> None:
+        """As `UploadClient.cancel`."""
+        await self._call("cancel", [("id", id)])
+
+    async def set_wifi_only(self, wifi_only: bool) -> None:
+        """As `UploadClient.set_wifi_only`."""
+        await self._call("setWifiOnly", [("wifiOnly", wifi_only)])
+
+    async def set_network(self, type: str, *, metered: bool = False) -> None:
+        """As `UploadClient.set_network`."""
+        await self._call("setNetwork", [("type", type), ("metered", metered)])
+
+    async def update_headers(
+        self,
+        headers: Mapping[str, str],
+        *,
+        keys: Union[Sequence[str], Unset] = UNSET,
+        origin: Optional[str] = None,
+    ) -> None:
+        """As `UploadClient.update_headers`."""
+        params: List[Tuple[str, Any]] = [("headers", headers), *scope_params("update_headers", keys)]
+        await self._call("updateHeaders", params if origin is None else [*params, ("origin", origin)])
+
+    async def get_requests(
+        self, *, key: Optional[str] = None, id: Optional[str] = None, state: Optional[str] = None
+    ) -> List[Row]:
+        """As `UploadClient.get_requests`."""
+        given = [
+            (name, value)
+            for name, value in (("key", key), ("id", id), ("state", state))
+            if value is not None
+        ]
+        rows: List[Row] = []
+        cursor: List[Tuple[str, Any]] = []
+        while True:
+            page: Dict[str, Any] = await self._call("getRequests", [*given, *cursor])
+            rows += page["requests"]
+            if "nextCursor" not in page:
+                return rows
+            cursor = [("cursor", page["nextCursor"])]
+
+    async def explain(self, id: str) -> List[Gate]:
+        """As `UploadClient.explain`."""
+        return cast("List[Gate]", (await self._call("explain", [("id", id)]))["gates"])
+
+    async def redeliver(self) -> None:
+        """As `UploadClient.redeliver`."""
+        self._enter()
+        await wrapped(self._uploads.subscribe())
+
+    async def take_diagnostics(self) -> List[DiagnosticRecord]:
+        """As `UploadClient.take_diagnostics`."""
+        return cast("List[DiagnosticRecord]", (await self._call("takeDiagnostics"))["records"])
+
+    async def stats(self) -> Stats:
+        """As `UploadClient.stats`."""
+        return cast(Stats, await self._call("stats"))
+
+    async def ping(self) -> int:
+        """As `UploadClient.ping`."""
+        return cast(int, (await self._call("ping"))["now"])
+
+    def chunk_plan(self, size: int, *, min: int = CHUNK_MIN, max: int = CHUNK_MAX) -> List[Range]:
+        """As the function `outtray.chunk_plan`."""
+        return chunk_plan(size, min=min, max=max)
+
+    def add_listener(self, event: str, listener: EventListener) -> Subscription:
+        """As `UploadClient.add_listener`; listeners are called in the loop."""
+        if inspect.iscoroutinefunction(listener):
+            raise InvalidError("add_listener: a listener is a plain function", "listener")
+        return self._uploads.listen(event, listener)
+
+    async def close(self) -> None:
+        """As `UploadClient.close`, without blocking the loop."""
+        if self._ended or self._uploads.forked:
+            return
+        loop = self._shell.enter()
+        self._uploads.stop()
+        await self._shell.wait_for_handlers(HANDLERS_S)
+        self._closed = True
+        await loop.run_in_executor(None, self._link.close, CLOSE_S)
+        self._shell.stop()
+        self._ended = True
+
+    def _enter(self) -> None:
+        self._uploads.check_process()
+        if self._closed:
+            raise ClosedError()
+        self._shell.enter()
+
+    async def _call(self, method: str, params: Sequence[Tuple[str, Any]] = ()) -> Any:
+        self._enter()
+        return await wrapped(self._uploads.call(method, params))
+
+    async def _mutate(self, key: str, vars: Any, given_id: Optional[str]) -> str:
+        self._enter()
+        entry_id, answer = self._uploads.enqueue(key, vars, given_id)
+        try:
+            limit = self._uploads.definitions.settings.enqueue_timeout_ms / 1000
+            coming = wrapped(answer)
+            await asyncio.wait({coming}, timeout=limit)
+            if not coming.done():
+                self._uploads.warn(f"enqueue of {entry_id} has no answer after {limit:g} s; still waiting")
+            await coming
+        finally:
+            self._shell.leave(entry_id, answer)
+        return entry_id
+
+
+def wrapped(answer: "Future[Any]") -> "asyncio.Future[Any]":
+    """The answer as a future of the running loop; one that nobody waits for any more is no complaint."""
+    future = asyncio.wrap_future(answer)
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return future
