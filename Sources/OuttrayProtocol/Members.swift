@@ -26,6 +26,7 @@ package struct Members: Sendable, Equatable {
     case .setNetwork: Members(served: ["type", "metered"])
     case .updateHeaders: Members(served: ["headers", "keys", "origin"])
     case .getRequests: Members(served: ["key", "id", "state", "limit", "cursor"])
+    case .explain: Members(served: ["id"])
     case .subscribe: Members(served: ["events", "keys", "window"])
     case .unsubscribe: Members(served: [])
     case .ackEvents: Members(served: ["eventIds"])

@@ -34,6 +34,9 @@ package enum Method: String, Sendable, CaseIterable {
   /// Reads entries by creation number, page by page. A page ends at limit rows or 1 MiB, with at least one
   /// row. A row that exists during the whole walk comes exactly once.
   case getRequests
+  /// Says everything that holds an entry back now. An entry that may start, runs or has settled has no gates;
+  /// an id that nobody has is refused.
+  case explain
   /// Asks for events on this connection. One subscription a connection; a further call replaces it and brings
   /// released outcomes back. The reply precedes the events; unacknowledged outcomes come first, oldest first.
   case subscribe

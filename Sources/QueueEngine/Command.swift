@@ -122,6 +122,8 @@ package enum Command: Sendable {
   case rows(RowQuery, Completion<RowPage>)
   case diagnostics(Completion<[Diagnostic]>)
   case stats(Completion<Stats>)
+  /// nil for an id that nobody has.
+  case explain(EntryID, Completion<Explanation?>)
 
   /// What the machine is connected by from now on (D34). `isNewRoute`: there is a way out that was not there
   /// before, which ends outages (D16).

@@ -26,7 +26,7 @@ extension QueueEngine {
   func serveDamaged(_ commands: [Command]) {
     for command in commands where !answersByReading(command) {
       switch command {
-      case .rows, .stats: break
+      case .rows, .stats, .explain: break
       case .diagnostics(let reply): reply(.success(store.takeUnwrittenDiagnostics()))
       case .staged(_, let result):
         if case .success(.body(let staged)) = result { store.discard(staged.body) }
@@ -47,6 +47,8 @@ extension QueueEngine {
       read(reply) { () throws(StoreError) in try rows(query) }
     } else if case .stats(let reply) = command {
       read(reply) { () throws(StoreError) in try stats() }
+    } else if case .explain(let id, let reply) = command {
+      read(reply) { () throws(StoreError) in try explain(id) }
     } else {
       return false
     }

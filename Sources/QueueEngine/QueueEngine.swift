@@ -238,7 +238,7 @@ extension Command {
     switch self {
     case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
       .subscribe,
-      .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats:
+      .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
       true
     case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
       .giveUp:
@@ -258,6 +258,7 @@ extension Command {
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
+    case .explain(_, let reply): reply(.failure(refusal))
     case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
       .giveUp:
       return false

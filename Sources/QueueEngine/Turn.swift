@@ -95,6 +95,8 @@ struct Turn {
     case .rows(let query, let reply):
       answerLater(reply) { [engine] () throws(StoreError) in try engine.rows(query) }
     case .stats(let reply): answerLater(reply) { [engine] () throws(StoreError) in try engine.stats() }
+    case .explain(let id, let reply):
+      answerLater(reply) { [engine] () throws(StoreError) in try engine.explain(id) }
     case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
     case .networkDetected(let network, let isNewRoute):
       try networkDetected(network, isNewRoute: isNewRoute, writer)

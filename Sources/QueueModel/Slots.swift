@@ -20,6 +20,14 @@ package struct Slots: Sendable {
   /// Whether any priority may start.
   package var hasRoom: Bool { running < concurrency.total }
 
+  /// Whether an entry of this priority may start.
+  package func hasRoom(for priority: Descriptor.Priority) -> Bool {
+    switch priority {
+    case .high: hasRoom
+    case .normal: hasRoomForNormal
+    }
+  }
+
   private var hasRoomForNormal: Bool {
     hasRoom && runningNormal < concurrency.total - concurrency.reservedHigh
   }

@@ -8,7 +8,8 @@ struct MethodTable {
     Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Pause.self, Resume.self,
     SetWifiOnly.self,
     SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self, Unsubscribe.self, AckEvents.self,
-    ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self, StatsMethod.self, Ping.self,
+    ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self, StatsMethod.self, Explain.self,
+    Ping.self,
     AdvanceClock.self, Shutdown.self, Discover.self,
   ]
 

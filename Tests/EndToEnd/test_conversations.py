@@ -128,6 +128,7 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
     call("setWifiOnly", wifiOnly=True)
     call("setNetwork", type="cellular", metered=True)
     enqueue(sidecar, server.url("/x"), id="wifi")
+    assert [gate["gate"] for gate in call("explain", id="wifi")["gates"]] == ["network"]
     call("setNetwork", type="auto")
     call("setWifiOnly", wifiOnly=False)
     sidecar.settled("wifi")

@@ -25,12 +25,11 @@ struct GeneratedNamesTests {
     #expect(escaped.isEmpty)
   }
 
-  @Test("Methods are those that are served, in order; explain is for later")
+  @Test("Methods are those that are served, in order; none is for later")
   func methods() throws {
     let names = document.names(try document.value("methods"))
     #expect(Method.allCases.map(\.rawValue) == names.served)
-    #expect(names.later == ["explain"])
-    #expect(Method(rawValue: "explain") == nil)
+    #expect(names.later == [])
     #expect(Method(rawValue: "rpc.discover") == .discover)
   }
 

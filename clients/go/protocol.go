@@ -48,7 +48,8 @@ const (
 	// row. A row that exists during the whole walk comes exactly once.
 	MethodGetRequests = "getRequests"
 
-	// Says everything that holds an entry back now.
+	// Says everything that holds an entry back now. An entry that may start, runs or has settled has no
+	// gates; an id that nobody has is refused.
 	MethodExplain = "explain"
 
 	// Asks for events on this connection. One subscription a connection; a further call replaces it and

@@ -147,7 +147,9 @@ type ServerPeer struct {
 
 // Gate: one thing that holds an entry back.
 type Gate struct {
-	// Name of the gate.
+	// queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed
+	// attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many
+	// transmissions run as may (D25). store: the database cannot be written (D36, D37).
 	Gate string `json:"gate"`
 
 	// For people.

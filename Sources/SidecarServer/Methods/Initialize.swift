@@ -30,7 +30,7 @@ enum Initialize: ServedMethod {
         writer.member("role", call.session.role.rawValue)
         writer.member("capabilities") { list in
           list.array {
-            $0.value("reference")
+            for capability in capabilities { $0.value(capability) }
             if call.sidecar.virtualClock != nil { $0.value("virtualClock") }
           }
         }
@@ -62,4 +62,7 @@ enum Initialize: ServedMethod {
   }
 
   private static let supported: Int64 = 1
+
+  /// What a client may meet a sidecar without.
+  private static let capabilities = ["parts", "move", "reference", "explain"]
 }

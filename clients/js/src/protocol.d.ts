@@ -499,13 +499,14 @@ export interface ServerPeer {
   version: string;
 }
 
-/**
- * One thing that holds an entry back. Described for the next version; a sidecar that serves it lists it in
- * its capabilities.
- */
+/** One thing that holds an entry back. */
 export interface Gate {
-  /** Name of the gate. */
-  gate: string;
+  /**
+   * queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed
+   * attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many
+   * transmissions run as may (D25). store: the database cannot be written (D36, D37).
+   */
+  gate: "queue" | "key" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
   /** For people. */
   detail: string;
   /** Epoch milliseconds at which it opens, where that is known. */
@@ -555,8 +556,8 @@ export interface Calls {
       /** owner: this host's process holds the queue; attached: it relays to the one that does. */
       role: "owner" | "attached";
       /**
-       * Names of what is marked for a later version and yet served: parts, move, reference, explain; and
-       * virtualClock when advanceClock is. Unknown names are ignored.
+       * What a client may meet a sidecar without: parts, move, reference, explain; and virtualClock when
+       * advanceClock is served. Unknown names are ignored.
        */
       capabilities: readonly string[];
       limits: ServerLimits;
@@ -720,8 +721,8 @@ export interface Calls {
     };
   };
   /**
-   * Says everything that holds an entry back now. Described for the next version; a sidecar that serves it
-   * lists it in its capabilities.
+   * Says everything that holds an entry back now. An entry that may start, runs or has settled has no gates;
+   * an id that nobody has is refused.
    */
   "explain": {
     params: {

@@ -381,7 +381,7 @@ class Stats(TypedDict):
 
 
 class _Gate(TypedDict):
-    gate: str  # Name of the gate.
+    gate: Literal['queue', 'key', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
     detail: str  # For people.
 
 
