@@ -63,8 +63,11 @@ func playSidecar(role string) {
 			os.Exit(3)
 		case role == "mute":
 			os.Stdin.Close() // A write to it now breaks.
+			fmt.Fprintln(os.Stderr, "closed")
 			time.Sleep(time.Minute)
-		case role != "silent":
+		case role == "silent":
+			fmt.Fprintln(os.Stderr, "heard")
+		default:
 			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"now":%d}}`+"\n", call.ID, len(line))
 		}
 	}
@@ -190,7 +193,8 @@ func TestStart(t *testing.T) {
 func TestProcess(t *testing.T) {
 	t.Run("kill -9 with ten calls open: all fail with signal and stderr, and the next call starts another",
 		func(t *testing.T) {
-			client, noted := mustPlay(t, "silent", nil)
+			var stderr logText
+			client, noted := mustPlay(t, "silent", func(o *outtray.Options) { o.Stderr = &stderr })
 			var wait sync.WaitGroup
 			for count := 0; count < 10; count++ {
 				wait.Add(1)
@@ -198,13 +202,14 @@ func TestProcess(t *testing.T) {
 					defer wait.Done()
 					_, err := client.Ping(ctx)
 					var exit *outtray.ExitError
-					if !errors.As(err, &exit) || exit.Signal != "killed" {
+					if !errors.As(err, &exit) || exit.Signal != "killed" ||
+						!strings.Contains(exit.Stderr, "heard") {
 						t.Errorf("got %v", err)
 					}
 				}()
 			}
-			pid := child(t)
-			syscall.Kill(pid, syscall.SIGKILL)
+			eventually(t, "ten calls", func() bool { return strings.Count(stderr.String(), "heard") == 10 })
+			must(t, syscall.Kill(child(t), syscall.SIGKILL))
 			wait.Wait()
 			eventually(t, "warning", func() bool { return noted.with("has ended") == 1 })
 			short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
@@ -230,10 +235,17 @@ func TestProcess(t *testing.T) {
 			equal(t, "stderr", len(copied.String()), 400<<10+1)
 		})
 	t.Run("a pipe that breaks while the process lives ends the calls", func(t *testing.T) {
-		client, _ := mustPlay(t, "mute", nil)
-		go client.Ping(ctx)
-		_, err := client.GetRequests(ctx, outtray.Filter{ID: strings.Repeat("x", 1<<20)})
+		var stderr logText
+		client, _ := mustPlay(t, "mute", func(o *outtray.Options) { o.Stderr = &stderr })
+		first := make(chan error)
+		go func() {
+			_, err := client.Ping(ctx)
+			first <- err
+		}()
+		eventually(t, "a closed stdin", func() bool { return strings.Contains(stderr.String(), "closed") })
+		_, err := client.Stats(ctx)
 		equal(t, "has ended", errors.Is(err, outtray.ErrExited), true)
+		equal(t, "the first too", errors.Is(<-first, outtray.ErrExited), true)
 	})
 	t.Run("a large burst that nobody reads holds up no other call's end", func(t *testing.T) {
 		client, _ := mustPlay(t, "silent", nil)
