@@ -19,6 +19,7 @@ extension QueueStore {
     guard !finished.isEmpty else { return .nothingToDo }
     try write(durable: false) { try $0.tables.moved.delete(finished) }
     tables.moved.forgetFinished()
+    tables.bodies.namesWereRemoved()
     return tables.moved.hasUntried ? .someLeft : .done
   }
 

@@ -227,4 +227,30 @@ struct MovingTests {
     try openStore(directory.queue).rest(idle: true)
     try #expect(notes(directory) == 0)
   }
+
+  @Test("D28: a name that cannot be removed goes at a later start, also when its entry is gone by then")
+  func removedAfterItsEntry() throws {
+    let directory = try TemporaryDirectory()
+    let place = "\(directory.path)/place", away = "\(directory.path)/away"
+    mkdir(place, 0o700)
+    let source = try directory.write(noise(70_000), to: "place/source")
+    do {
+      let store = try openStore(directory.queue)
+      try commit(try move(store, .file(filePath(source))), in: store)
+      // The path leads nowhere for a while, whoever asks.
+      rename(place, away)
+      symlink(place, place)
+      store.removeMoved()
+      try store.write(durable: true) { try $0.delete(try #require(try $0.entry(number: 1))) }
+      while !store.rest(idle: true) {}
+    }
+    unlink(place)
+    rename(away, place)
+    try #expect(notes(directory) == 1)
+    let store = try openStore(directory.queue)
+    while !store.rest(idle: true) {}
+    #expect(!exists(source))
+    #expect(bodyFiles(of: directory.queue).isEmpty)
+    try #expect(notes(directory) == 0)
+  }
 }
