@@ -9,8 +9,8 @@ package struct Parts: Sendable, Equatable {
   package var acceptedBytes: Int64
   /// Begun and not accepted, by index. Each holds one of the entry's slots, in flight or not (B262).
   package var open: [Part]
-  /// The part that the last start or result was about; the first one before that. Its origin is the one that
-  /// the entry's gates look at, its URL the one that the outcome tells.
+  /// The part that the last start or result was about, or that waits for its origin; the first one before
+  /// that. Its origin is the one that the entry's gates look at, its URL the one that the outcome tells.
   package var latest: Latest
   /// The generation that the plan came with; results of older ones are about other bytes.
   package var since: Int64
@@ -76,18 +76,21 @@ package struct Part: Sendable, Equatable {
 extension Parts {
   var isComplete: Bool { accepted == count }
 
-  package var hasInFlight: Bool { open.contains { $0.state == .inFlight } }
+  package var hasInFlight: Bool { inFlightCount > 0 }
+
+  private var inFlightCount: Int { open.count { $0.state == .inFlight } }
 
   func position(of index: Int) -> Int? { open.firstIndex { $0.index == index } }
 
   /// The part that can go next and when, queue time in ms: what was begun before what was not; nil while only
   /// results can bring one. Parts that wait out a failure keep their slots, so a new one needs a free one
-  /// (B262).
+  /// (B262); of more than fit since `atOnce` became less, no more go than fit.
   ///
   /// - Parameters:
   ///   - steady: Now, queue time in ms.
   ///   - due: When a wait ends.
   func next(at steady: Int64, atOnce: Int, due: (Entry.Wait) -> Int64) -> (index: Int, due: Int64)? {
+    guard inFlightCount < atOnce else { return nil }
     var next: (index: Int, due: Int64)?
     for part in open {
       guard case .waiting(let wait) = part.state else { continue }

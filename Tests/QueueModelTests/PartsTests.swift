@@ -29,6 +29,22 @@ struct PartsTests {
     #expect(chunked.startAll() == started)
   }
 
+  @Test("D25: when fewer may go at once, parts that were begun go again only so many at a time")
+  func fewerAtOnce() throws {
+    var chunked = try Chunked([1, 1, 1, 1])
+    #expect(chunked.startAll() == [0, 1, 2])
+    chunked.atOnce = 1
+    try chunked.finish(1, .answer(503))
+    chunked.now = chunked.now.after(60_000)
+    #expect(chunked.next == nil, "two are in flight")
+    chunked.take(chunked.entry.stopped(now: chunked.now))
+    for index in [1, 0, 2, 3] {
+      #expect(chunked.startAll() == [index])
+      try chunked.finish(index, .answer(200))
+    }
+    #expect(chunked.standing == "completed")
+  }
+
   @Test("B256: an accepted part counts its bytes and makes room for the next")
   func refill() throws {
     var chunked = try Chunked([4, 4, 4, 4, 2])
