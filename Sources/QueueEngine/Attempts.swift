@@ -51,11 +51,13 @@ extension Turn {
 
   /// Gates close buckets, never single entries.
   func isOpen(_ bucket: Bucket) -> Bool {
-    guard !state.gates.isPaused(bucket.key), !state.gates.holdsForWifi(bucket.wifiOnly),
-      !state.slots.isFull(bucket.origin)
-    else { return false }
-    // During an outage of an origin one attempt at a time probes (D16).
-    return !state.gates.hasOutage(bucket.origin) || state.slots.running(to: bucket.origin) == 0
+    !state.gates.isPaused(bucket.key) && !state.gates.holdsForWifi(bucket.wifiOnly)
+      && takesMore(bucket.origin)
+  }
+
+  /// Whether one more attempt may go to the origin. During an outage one at a time probes (D16).
+  func takesMore(_ origin: Origin) -> Bool {
+    !state.slots.isFull(origin) && (!state.gates.hasOutage(origin) || state.slots.running(to: origin) == 0)
   }
 
   private mutating func start(_ entry: Entry, _ writer: Writer) throws(StoreError) {

@@ -26,6 +26,12 @@ extension Turn {
       let decision = entry.damaged(part: index, now: now, randomness: engine.randomness)
       return try apply(decision, from: entry, writer)
     }
+    // The bucket's origin is that of the part before, and this one may go elsewhere.
+    guard takesMore(part.url.origin) else {
+      let decision = entry.waits(
+        toSend: index, part, partsAtOnce: partsAtOnce, gates: state.gates, now: now)
+      return try apply(decision, from: entry, writer)
+    }
     let decision = entry.started(
       part: index, part, requestID: engine.randomness.uuid(), gates: state.gates, partsAtOnce: partsAtOnce,
       now: now)

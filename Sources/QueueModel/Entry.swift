@@ -136,6 +136,14 @@ extension Entry {
     }
   }
 
+  /// Whether it waits for credentials, or did until a header patch let it go.
+  var isParked: Bool {
+    switch state {
+    case .awaitingAuth: true
+    case .queued, .running, .sending, .settled: false
+    }
+  }
+
   /// The attempts in flight, of parts by index.
   package var attemptsInFlight: [AttemptID] {
     switch state {

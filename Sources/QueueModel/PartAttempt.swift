@@ -30,6 +30,18 @@ extension Entry {
     return Decision(entry: entry, effects: isInFlight ? [] : [.state])
   }
 
+  /// The part that may go next is for an origin that takes nothing more now: the entry waits there.
+  package func waits(toSend index: Int, _ part: PartRequest, partsAtOnce: Int, gates: Gates, now: Moment)
+    -> Decision
+  {
+    var entry = self
+    entry.parts?.latest = Parts.Latest(index: index, url: part.url)
+    // A patch that let it go may cover the other origin alone.
+    if isParked { entry.state = .queued(Wait(due: now.steady)) }
+    entry.arrange(gates: gates, partsAtOnce: partsAtOnce, now: now)
+    return Decision(entry: entry)
+  }
+
   /// What an attempt of a part puts on the wire. The part must be in flight.
   package func transmission(
     part index: Int, _ part: PartRequest, gates: Gates, timeouts: Timeouts, outgoing: OutgoingBody

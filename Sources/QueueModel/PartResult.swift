@@ -20,7 +20,9 @@ extension Entry {
     let verdict = judge(result, accept: request.accept, policy: policy, failures: open.failures)
     let report = PartReport(attempt: attempt, index: index, open: open, part: part, result: result, now: now)
     var entry = self
-    entry.parts?.latest = Parts.Latest(index: index, url: part.url)
+    // The part that was refused stays the latest: a patch for its origin lets the entry go, whatever else is
+    // accepted late.
+    if !isParked { entry.parts?.latest = Parts.Latest(index: index, url: part.url) }
     entry.updatedAt = now.wall
     func goingOn(_ outcome: AttemptEvent.Result) -> Decision {
       entry.arrange(gates: gates, partsAtOnce: partsAtOnce, now: now)

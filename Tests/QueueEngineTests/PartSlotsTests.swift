@@ -38,6 +38,55 @@ import Testing
     #expect(flights(harness) == [1: 4, 2: 2])
   }
 
+  /// One byte to each of these hosts.
+  private func enqueue(_ harness: Harness, partsTo hosts: [String]) throws {
+    let path = try harness.source("source", String(repeating: "x", count: hosts.count))
+    let parts = hosts.enumerated().map { index, host in
+      #"{"url":"http://\#(host).test/\#(index)","range":{"start":\#(index),"end":\#(index + 1)}}"#
+    }
+    let list = parts.joined(separator: ",")
+    try harness.enqueue("a", #"{"method":"PUT","file":"\#(path)","parts":[\#(list)]}"#)
+  }
+
+  private func origins(_ harness: Harness) -> [String] {
+    harness.transport.running.map { $0.url.origin.text }.sorted()
+  }
+
+  @Test("D25: perOrigin holds for the origin that a part goes to, whatever the part before went to")
+  func perOrigin() throws {
+    let harness = try Harness()
+    try harness.configure(
+      #"{"concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":3,"perOrigin":1}}"#)
+    try harness.enqueue("b", key: "other", #"{"url":"http://other.test/","data":1}"#)
+    try enqueue(harness, partsTo: ["h", "other", "h", "other"])
+    #expect(origins(harness) == ["http://h.test:80", "http://other.test:80"])
+    try harness.finish(part: 0, .answer(200))
+    #expect(origins(harness) == ["http://other.test:80"], "part 1 has to wait for the other entry")
+    let other = try #require(harness.transport.running.first { $0.attempt.part == nil })
+    harness.transport.finish(other.attempt, .answer(200))
+    harness.settle()
+    #expect(harness.flying == [1])
+    for part in 1...3 { try harness.finish(part: part, .answer(200)) }
+    #expect(try harness.row()?.state == .completed)
+  }
+
+  @Test("D16: while an origin is out, no part goes there beside the attempt that probes it")
+  func probes() throws {
+    let harness = try Harness()
+    try harness.enqueue("b", key: "other", #"{"url":"http://other.test/","data":1}"#)
+    let first = try #require(harness.transport.running.first)
+    harness.transport.finish(first.attempt, .failure(.beforeRequest))
+    harness.settle()
+    harness.pass(3_600_000)
+    #expect(origins(harness) == ["http://other.test:80"], "the probe")
+    try enqueue(harness, partsTo: ["h", "other"])
+    #expect(harness.flying == [0])
+    let probe = try #require(harness.transport.running.first { $0.attempt.part == nil })
+    harness.transport.finish(probe.attempt, .answer(200))
+    harness.settle()
+    #expect(harness.flying == [0, 1])
+  }
+
   @Test("D25: ten thousand parts never hold up one comment of another key")
   func otherKey() throws {
     let harness = try Harness()

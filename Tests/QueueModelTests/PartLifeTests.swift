@@ -49,6 +49,23 @@ struct PartLifeTests {
     #expect(gates.headers(for: entry, part: theirs)["a"] == "secret")
   }
 
+  @Test("B265, D38: a late acceptance elsewhere leaves an entry that is parked to the origin that refused it")
+  func lateWhileParked() throws {
+    var chunked = try Chunked([1, 1])
+    chunked.plan[1] = try part(url: "http://other.test/1")
+    chunked.startAll()
+    let late = try chunked.attempt(1)
+    try chunked.finish(0, .answer(401))
+    #expect(chunked.standing == "awaiting-auth")
+    #expect(try #require(try chunked.finish(late, .answer(200))).attemptEvent?.url == "http://other.test/1")
+    #expect(chunked.entry.bytesSent == 1)
+    var fresh = patch("fresh")
+    fresh.origin = Origin(text: "http://h.test:80")
+    chunked.gates.add(fresh)
+    #expect(chunked.standing == "queued")
+    #expect(chunked.startAll() == [0])
+  }
+
   private func part(url: String) throws -> PartRequest {
     PartRequest(url: try RequestURL(reading: url, path: "u"), headers: HeaderFields(), range: 0..<1)
   }
