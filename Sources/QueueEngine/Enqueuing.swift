@@ -173,6 +173,7 @@ extension Turn {
   ) throws(StoreError) {
     guard let existing else { preconditionFailure("an entry that is new needs a body") }
     let lifetimeMs = state.configuration.lifetimeMs
+    if let staged { try giveUpSources(of: staged, writer) }
     switch rule {
     case .refuseRunning: refuse(pending.reply, .running)
     case .resume:

@@ -75,7 +75,10 @@ def test_b255_b256_a_prog_01_a_file_goes_in_parts(sidecar, server, tmp_path, bod
             == {request.request_id for request in server.seen()})
     progress = [event["bytesSent"] for event in sidecar.events("progress", id="a")]
     assert max(progress) == progress[-1] == SIZE
-    assert [row["state"] for row in sidecar.events("state", id="a")] == ["queued", "running", "completed"]
+    states = [row["state"] for row in sidecar.events("state", id="a")]
+    # When all in flight end at once, nothing is for a moment (D2).
+    assert states[0::2] == ["queued"] * (len(states) // 2) + ["completed"]
+    assert set(states[1::2]) == {"running"}
     sidecar.ack(outcome)
     assert sidecar.rows() == []
 

@@ -114,6 +114,21 @@ import Testing
     #expect(try harness.bodyFiles().count == 1)
   }
 
+  @Test("D28: an enqueue that moves takes the file over, and its name goes", arguments: [100, 100_000])
+  func moved(_ size: Int) throws {
+    let harness = try Harness()
+    let path = try harness.source("big", String(repeating: "x", count: size))
+    try harness.enqueue("a", Sample.file(path, ReferenceTests.reference))
+    let answer = try harness.enqueue("a", Sample.file(path, #""staging":"move""#))
+    #expect(answer.disposition == .resumed)
+    #expect(!harness.exists(path))
+    #expect(try stamps(harness).isEmpty)
+    #expect(harness.transport.running.first?.body.length == Int64(size))
+    try harness.relaunch()
+    try harness.answer(200)
+    #expect(try harness.state() == .completed)
+  }
+
   @Test("D28: a small file that is copied in place of a reference lies in the database")
   func copiedSmall() throws {
     let harness = try Harness()
