@@ -8,7 +8,9 @@ extension Turn {
   ) throws(StoreError) {
     answer(reply, ())
     state.networkOverrides.removeAll { $0.host == id }
-    if let network { state.networkOverrides.append((host: id, network: network)) }
+    if let network, state.connections[id] != nil {
+      state.networkOverrides.append((host: id, network: network))
+    }
     try applyNetwork(writer)
   }
 

@@ -8,6 +8,8 @@ final class EventLoop {
   private let poll: Int32
   private var ready: [Int32: Ready] = [:]
   private var isEnding = false
+  /// The longest time between two calls of what runs after each batch, ms; below 0 for ever.
+  var patience: Int32 = -1
 
   init() throws(LoopError) {
     poll = epoll_create1(clinux_epoll_cloexec)
@@ -47,7 +49,7 @@ final class EventLoop {
   func run(_ afterEach: () -> Void) throws(LoopError) {
     var events = [epoll_event](repeating: epoll_event(), count: 32)
     while !isEnding {
-      let count = epoll_wait(poll, &events, Int32(events.count), -1)
+      let count = epoll_wait(poll, &events, Int32(events.count), patience)
       if count < 0 {
         if errno == EINTR { continue }
         throw LoopError("epoll_wait", errno)
@@ -66,7 +68,7 @@ final class EventLoop {
 }
 
 /// A call of the loop's that cannot fail unless the machine is out of something.
-struct LoopError: Error {
+struct LoopError: Error, CustomStringConvertible {
   let call: String
   let code: Int32
 
@@ -74,6 +76,8 @@ struct LoopError: Error {
     self.call = call
     self.code = code
   }
+
+  var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
 /// Wakes the loop from any thread.

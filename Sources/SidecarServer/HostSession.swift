@@ -20,6 +20,8 @@ final class HostSession {
   var onDisconnect: OnDisconnect?
   /// It closed its end, or asked for its process to end.
   var hasLeft = false
+  /// It called `shutdown`: nothing more is taken from it.
+  var hasAskedForEnd = false
   /// The process goes on without it, so its wire is closed once it is served.
   var isDismissed = false
 

@@ -15,7 +15,9 @@ final class Hosts {
   private var sessions: [HostID: HostSession] = [:]
   private var attachPoint: AttachPoint?
   /// Somebody waits to be let in, and the process can have no further descriptor.
-  private var isFull = false
+  private var isFull = false { didSet { loop.patience = isFull ? Hosts.roomMs : -1 } }
+  /// How often room is looked for, ms: descriptors become free without an event of the loop's.
+  private static let roomMs: Int32 = 500
   /// The most lasting wish of all hosts since the start (protocol, section 5).
   private(set) var onDisconnect = OnDisconnect.exit
 
@@ -63,22 +65,30 @@ final class Hosts {
   // MARK: Attaching
 
   /// Lets further processes of the same user in through `directory`, whose lock this one holds.
-  func listen(in directory: String) throws(LoopError) {
-    let point = try AttachPoint(in: directory)
-    attachPoint = point
-    try watchAttachPoint()
+  /// Where no socket can be made, on a full disk for one, the host that is there is served all the same.
+  func listen(in directory: String) {
+    do throws(LoopError) {
+      attachPoint = try AttachPoint(in: directory)
+    } catch {
+      Log.note("no further process can be attached: \(error)")
+    }
+    watchAttachPoint()
   }
 
-  private func watchAttachPoint() throws(LoopError) {
+  private func watchAttachPoint() {
     guard let attachPoint else { return }
-    _ = try loop.add(attachPoint.descriptor, events: clinux_epoll_in) { [unowned self] _ in letIn() }
+    do throws(LoopError) {
+      _ = try loop.add(attachPoint.descriptor, events: clinux_epoll_in) { [unowned self] _ in letIn() }
+    } catch {
+      Log.note("no further process can be attached: \(error)")
+    }
   }
 
   private func letIn() {
     guard let attachPoint else { return }
     while true {
       switch attachPoint.accept() {
-      case .nobody: return
+      case .nobody: return waitForNext()
       case .noRoom: return waitForRoom(attachPoint)
       case .connected(let descriptor):
         let output = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
@@ -86,9 +96,11 @@ final class Hosts {
           close(descriptor)
           return waitForRoom(attachPoint)
         }
+        let wire = Wire(input: descriptor, output: output)
         do {
-          try admit(Wire(input: descriptor, output: output), as: .attached, onDisconnect: nil)
+          try admit(wire, as: .attached, onDisconnect: nil)
         } catch {
+          wire.close()
           Log.note("a process could not be attached: \(error)")
         }
       }
@@ -97,15 +109,24 @@ final class Hosts {
 
   /// Not asked again before a descriptor is free: the one that waits would wake the loop without end.
   private func waitForRoom(_ attachPoint: AttachPoint) {
+    guard !isFull else { return }
     isFull = true
     loop.remove(attachPoint.descriptor)
   }
 
-  /// Nobody is let in from now on; whoever waits tries the lock again.
+  private func waitForNext() {
+    guard isFull else { return }
+    isFull = false
+    watchAttachPoint()
+  }
+
+  /// Nobody is let in from now on; whoever waits, or has not greeted yet, tries the lock again.
   func closeDoor() {
     guard let attachPoint else { return }
     if !isFull { loop.remove(attachPoint.descriptor) }
+    isFull = false
     self.attachPoint = nil
+    for session in sessions.values where session.onDisconnect == nil { dismiss(session) }
   }
 
   private func received(_ frame: Frame, from id: HostID) {
@@ -158,17 +179,11 @@ final class Hosts {
 
   /// After anything may have changed: writes, reads on, and lets go of who has left.
   func attend() {
+    if isFull { letIn() }
     for session in sessions.values { session.wire.attend() }
     for session in sessions.values where session.isDismissed && session.isServed {
       session.wire.close()
       sessions[session.id] = nil
-      letNextIn()
     }
-  }
-
-  private func letNextIn() {
-    guard isFull else { return }
-    isFull = false
-    do { try watchAttachPoint() } catch { Log.note("no further process can be attached: \(error)") }
   }
 }

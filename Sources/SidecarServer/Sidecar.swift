@@ -34,8 +34,6 @@ package final class Sidecar {
   private struct Ending {
     /// Boot clock, ms: after it nothing is waited for.
     var deadline: Int64
-    /// Wait until no entry is running or queued, for a host that asked for it.
-    var drains: Bool
     /// Copies that had not ended in time were given up.
     var gaveUp = false
   }
@@ -82,7 +80,7 @@ package final class Sidecar {
     hosts.onEnd = { [unowned self] in hostEnded($0) }
     hosts.onArrival = { [unowned self] in stayForHosts() }
     owner = try hosts.admit(try Wire.takingStandardStreams(), as: .owner, onDisconnect: onDisconnect)
-    try hosts.listen(in: directory)
+    hosts.listen(in: directory)
     // A regular file has no event that would begin the reading.
     hosts.attend()
     try loop.run { [unowned self] in
@@ -105,32 +103,32 @@ package final class Sidecar {
   /// `shutdown`, after its reply. The process ends unless other hosts are there; then only this one's does,
   /// and a drain is left to the end of the last of them.
   func shutDown(for session: HostSession, drains: Bool) {
+    session.hasAskedForEnd = true
     if drains { hosts.wish(.drain) }
     if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     guard session.role == .owner else {
       hosts.leave(session)
       return lastHostLeft(drains ? hosts.onDisconnect : .exit)
     }
-    end(drains: drains, within: drains ? 0 : Sidecar.patienceMs)
+    guard drains else { return end() }
+    // It hears of its queue until its process ends, or goes on for another host.
+    session.hasLeft = true
+    lastHostLeft(.drain)
   }
 
-  /// Accepts nothing new from now on; running transfers stop, unless `drains`.
-  private func end(drains: Bool, within milliseconds: Int64) {
-    let deadline = timers.bootTime() + milliseconds
-    if let current = ending, current.deadline <= deadline, !current.drains { return }
-    ending = Ending(deadline: deadline, drains: drains)
-    if drains {
-      drain.begin()
-      engine.submit(.tick)
-    } else {
-      hosts.closeDoor()
-      engine.submit(.finish)
-      timers.setEnd(deadline)
-    }
+  /// Accepts nothing new from now on; running transfers stop.
+  private func end() {
+    guard ending == nil else { return }
+    let deadline = timers.bootTime() + Sidecar.patienceMs
+    ending = Ending(deadline: deadline)
+    hosts.closeDoor()
+    engine.submit(.finish)
+    timers.setEnd(deadline)
     waker.wake()
   }
 
-  var isEnding: Bool { ending != nil }
+  /// Nothing new is taken from this host.
+  func isEnding(for session: HostSession) -> Bool { ending != nil || session.hasAskedForEnd }
 
   /// What the machine is connected by at the start; changes go to the engine.
   package var detectedNetwork: Network { network.network }
@@ -142,7 +140,7 @@ package final class Sidecar {
   /// this time is given up.
   private static let patienceMs: Int64 = 2000
 
-  /// A host has closed its end. One that asked for a drain may leave meanwhile.
+  /// A host has closed its end.
   private func hostEnded(_ session: HostSession) {
     guard ending == nil else { return }
     if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
@@ -151,7 +149,7 @@ package final class Sidecar {
   }
 
   private func lastHostLeft(_ wish: OnDisconnect) {
-    guard wish != .exit else { return end(drains: false, within: Sidecar.patienceMs) }
+    guard wish != .exit else { return end() }
     let (until, overflow) = timers.bootTime().addingReportingOverflow(wish.patience)
     aloneUntil = overflow ? .max : until
     drain.begin()
@@ -159,11 +157,12 @@ package final class Sidecar {
     if !overflow { timers.setEnd(until) }
   }
 
-  /// A host has come back.
+  /// A host has come back. One that asked for a drain is let go, as if the other had been there before.
   private func stayForHosts() {
     guard aloneUntil != nil else { return }
     aloneUntil = nil
-    if ending == nil { drain.cancel() }
+    drain.cancel()
+    if let owner, owner.hasLeft, !owner.isDismissed { hosts.leave(owner) }
   }
 
   /// Gives the engine its thread and begins to send. `offset` is what queue time is ahead of the boot clock,
@@ -193,13 +192,9 @@ package final class Sidecar {
 
   private func endIfDone() {
     if let aloneUntil, ending == nil, drain.isDone || timers.bootTime() >= aloneUntil {
-      end(drains: false, within: Sidecar.patienceMs)
+      end()
     }
     guard let ending else { return }
-    if ending.drains {
-      if drain.isDone && hosts.areServed { loop.end() }
-      return
-    }
     if hosts.areServed { return loop.end() }
     guard timers.bootTime() >= ending.deadline else { return }
     if hosts.areAnswered || ending.gaveUp { loop.end() } else { giveUp() }
@@ -209,7 +204,7 @@ package final class Sidecar {
   private func giveUp() {
     engine.submit(.giveUp)
     let deadline = timers.bootTime() + 500
-    ending = Ending(deadline: deadline, drains: false, gaveUp: true)
+    ending = Ending(deadline: deadline, gaveUp: true)
     timers.setEnd(deadline)
   }
 
@@ -219,7 +214,7 @@ package final class Sidecar {
     default:
       if wasSignalled { _exit(0) }
       wasSignalled = true
-      end(drains: false, within: Sidecar.patienceMs)
+      end()
     }
   }
 

@@ -9,7 +9,7 @@ enum EnqueueMethod: ServedMethod {
   static let method = Method.enqueue
 
   static func serve(_ call: Call) throws(RPCError) {
-    guard !call.sidecar.isEnding else { throw RPCError(Refusal.shutdown) }
+    guard !call.sidecar.isEnding(for: call.session) else { throw RPCError(Refusal.shutdown) }
     let id = try call.params.entryID("id") ?? EntryID(call.sidecar.randomness.uuid())
     _ = try call.params.required("key")
     guard let key = try call.params.entryKey("key") else { preconditionFailure("the member is there") }
