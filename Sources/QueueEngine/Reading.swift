@@ -124,6 +124,8 @@ extension QueueEngine {
       times.append(now.steady)
     }
     var deadline = Deadline(steady: times.min())
+    // What became due meanwhile waits for the store, and would be asked for again and again.
+    if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
     guard !state.gates.paused, !state.isFinishing else { return deadline }
     deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)
     guard state.slots.hasRoom else { return deadline }
@@ -148,9 +150,12 @@ extension QueueEngine {
     return earliest
   }
 
-  /// More can be done at once: more is due than one turn takes, or a walk can go on.
+  /// More can be done at once: more is due than one turn takes, or a walk can go on. A store that rests has
+  /// its own deadline.
   package var hasMore: Bool {
     if store.damage != nil { return !hasStoppedForDamage }
-    return state.hasDueLeft || Turn(engine: self, now: clock.now()).hasWalking
+    let now = clock.now()
+    let isWell = storeRestsUntil.map { $0 <= now.steady } ?? true
+    return isWell && (state.hasDueLeft || state.hasOutcomesLeft) || Turn(engine: self, now: now).hasWalking
   }
 }

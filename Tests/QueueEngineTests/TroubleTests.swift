@@ -52,6 +52,22 @@ import Testing
     #expect(harness.host.settled.count == 1)
   }
 
+  @Test("D36: a store that rests is asked again at its time, not at once because something has become due")
+  func restIsQuiet() throws {
+    let harness = try Harness()
+    try harness.enqueue()
+    try harness.answer(500)
+    let connection = harness.store.tables.connection
+    try connection.execute("PRAGMA query_only = 1")
+    harness.send(.cancel(EntryID("a"), Replies<Void>().completion))
+    harness.advance(40_000)
+    let wanted = try #require(harness.engine.deadline().steady)
+    #expect(wanted > harness.clock.now().steady && !harness.engine.hasMore)
+    try connection.execute("PRAGMA query_only = 0")
+    harness.advance(60_000)
+    #expect(harness.transport.started.count == 2)
+  }
+
   @Test("D36, B203: an answer of the server's that could not be committed is kept and settles later, once")
   func lateCommit() throws {
     let harness = try Harness()
