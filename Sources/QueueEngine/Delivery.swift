@@ -6,14 +6,16 @@ extension Turn {
   mutating func subscribe(_ subscription: Subscription, from id: HostID, _ reply: @escaping Completion<Void>)
   {
     answer(reply, ())
+    let hadOne = state.connections[id]?.subscription != nil
     state.connections[id]?.subscription = subscription
     state.connections[id]?.walk = StateWalk()
     // From the beginning: brings back what was released; what this connection holds is passed over.
     state.connections[id]?.cursor = 0
+    state.connections[id]?.again = []
     state.connections[id]?.mayHaveMore = true
     state.connections[id]?.released = []
     // What the subscription before covered and this one does not goes to the others.
-    state.lookAgain(from: 1, but: id)
+    if hadOne { state.lookAgain(from: 1, but: id) }
     state.subscribers.removeAll { $0 == id }
     state.subscribers.append(id)
   }
@@ -78,7 +80,7 @@ extension Turn {
       guard let outcome = state.connections[id]?.held[eventID] else { continue }
       state.connections[id]?.letGo(eventID)
       state.connections[id]?.released.insert(outcome.number)
-      state.lookAgain(from: outcome.number, but: id)
+      state.offer(outcome.number, but: id)
     }
     answer(reply, ())
   }
@@ -96,6 +98,7 @@ extension Turn {
 
   /// Fills the windows. The count of deliveries is committed before the outcome goes out.
   mutating func deliverOutcomes(_ writer: Writer) throws(StoreError) {
+    state.hasOutcomesLeft = false
     for id in state.subscribers {
       guard let connection = state.connections[id], connection.mayHaveMore,
         let subscription = connection.subscription, subscription.kinds.contains(.settled)
@@ -107,27 +110,54 @@ extension Turn {
   private mutating func fillWindow(of id: HostID, _ subscription: Subscription, _ writer: Writer)
     throws(StoreError)
   {
-    while let connection = state.connections[id], connection.windowRoom.outcomes > 0,
-      connection.windowRoom.bytes > 0
-    {
+    try takeReleased(id, writer)
+    var left = Turn.outcomesLimit
+    while let connection = state.connections[id], connection.hasRoom {
+      guard left > 0 else {
+        state.hasOutcomesLeft = true
+        return
+      }
       let room = connection.windowRoom
       let page = try writer.outcomes(
         after: connection.cursor, keys: subscription.keys, limit: room.outcomes, maxBytes: room.bytes)
       for journaled in page {
         state.connections[id]?.cursor = journaled.number
-        guard !state.isHeld(journaled.outcome.eventID),
-          state.recipient(of: journaled.number, journaled.outcome) == id
-        else {
-          continue
-        }
-        try send(journaled, to: id, writer)
+        try sendIfItsOwn(journaled, to: id, writer)
       }
+      left -= page.count
       if page.isEmpty {
         state.connections[id]?.mayHaveMore = false
         return
       }
     }
   }
+
+  /// What others released and this connection had passed over, oldest first.
+  private mutating func takeReleased(_ id: HostID, _ writer: Writer) throws(StoreError) {
+    for number in state.connections[id]?.again.sorted() ?? [] {
+      guard let room = state.connections[id]?.windowRoom, state.connections[id]?.hasRoom == true else {
+        return
+      }
+      state.connections[id]?.again.remove(number)
+      let found = try writer.outcomes(after: number - 1, keys: nil, limit: 1, maxBytes: room.bytes).first
+      // Acknowledged meanwhile, and so gone.
+      guard let found, found.number == number else { continue }
+      try sendIfItsOwn(found, to: id, writer)
+    }
+  }
+
+  private mutating func sendIfItsOwn(_ journaled: JournaledOutcome, to id: HostID, _ writer: Writer)
+    throws(StoreError)
+  {
+    guard !state.isHeld(journaled.outcome.eventID),
+      state.recipient(of: journaled.number, journaled.outcome) == id
+    else { return }
+    try send(journaled, to: id, writer)
+  }
+
+  /// Outcomes that a turn looks at for one connection: most may be others', and behind them a turn would
+  /// take as long as the journal is.
+  private static let outcomesLimit = 512
 
   private mutating func send(_ journaled: JournaledOutcome, to id: HostID, _ writer: Writer)
     throws(StoreError)

@@ -27,6 +27,8 @@ struct EngineState {
   var lookedAt: Int64 = 0
   /// The last turn stopped at its limit, so that more may be due.
   var hasDueLeft = false
+  /// It stopped at its limit of outcomes to look at, for some connection that has room.
+  var hasOutcomesLeft = false
   var isFinishing = false
   /// The record of the start is complete.
   var isSwept = false
@@ -73,6 +75,11 @@ struct EngineState {
       connections[other]?.cursor = min(cursor, number - 1)
       connections[other]?.mayHaveMore = true
     }
+  }
+
+  /// The outcome was released by this connection, so the others look at it again.
+  mutating func offer(_ number: Int64, but id: HostID) {
+    for other in subscribers where other != id { connections[other]?.lookAgain(at: number) }
   }
 }
 
@@ -127,7 +134,9 @@ struct ConnectionState {
   var subscription: Subscription?
   /// Journal number up to which outcomes were looked at for this connection.
   var cursor: Int64 = 0
-  /// False when the journal holds nothing behind the cursor for it.
+  /// Numbers before the cursor to look at once more.
+  var again: Set<Int64> = []
+  /// False when the journal holds nothing more for it.
   var mayHaveMore = false
   /// Outcomes that are out, by event id.
   var held: [String: HeldOutcome] = [:]
@@ -148,6 +157,17 @@ struct ConnectionState {
     return (subscription.window - held.count, ConnectionState.windowBytes - heldBytes)
   }
 
+  var hasRoom: Bool { windowRoom.outcomes > 0 && windowRoom.bytes > 0 }
+
+  mutating func lookAgain(at number: Int64) {
+    mayHaveMore = true
+    guard number <= cursor else { return }
+    again.insert(number)
+    guard again.count > ConnectionState.againLimit, let oldest = again.min() else { return }
+    cursor = oldest - 1
+    again = []
+  }
+
   mutating func hold(_ eventID: String, _ outcome: HeldOutcome) {
     if held.updateValue(outcome, forKey: eventID) == nil { heldBytes += outcome.bytes }
   }
@@ -159,6 +179,8 @@ struct ConnectionState {
   }
 
   static let windowBytes = 4 << 20
+  /// Beyond it looking through the journal costs less memory.
+  static let againLimit = 1024
 }
 
 /// Counted since the start of the process.

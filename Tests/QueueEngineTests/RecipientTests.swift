@@ -79,4 +79,32 @@ import Testing
     #expect(ids(harness.host) == ["a"])
     #expect(second.host.settled.isEmpty)
   }
+
+  @Test("Section 3: each of many that were released goes on, whatever lies behind them")
+  func manyReleased() throws {
+    let harness = try Harness()
+    let second = harness.connect()
+    try harness.subscribe([.settled], as: second.id)
+    for number in 0..<1100 {
+      try harness.enqueue("e\(number)")
+      try harness.cancel("e\(number)")
+    }
+    #expect(second.host.settled.count == 64)
+    try harness.subscribe([.settled], window: 1024)
+    #expect(harness.host.settled.count == 1024)
+    for eventID in harness.host.eventIDs.reversed() { try harness.release([eventID]) }
+    // What its window had held back.
+    #expect(harness.host.settled.count == 1036)
+    for eventID in harness.host.eventIDs.suffix(12) { try harness.release([eventID]) }
+    #expect(second.host.settled.count == 64)
+    while second.host.settled.count < 1100 {
+      let before = second.host.settled.count
+      try harness.acknowledge(second.host.eventIDs)
+      try #require(second.host.settled.count > before)
+    }
+    // Oldest first, though they were released in another order.
+    #expect(ids(second.host) == (0..<1100).map { "e\($0)" })
+    try harness.acknowledge(second.host.eventIDs)
+    #expect(try harness.rows().isEmpty)
+  }
 }
