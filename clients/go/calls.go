@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Pause holds back the whole queue and stops running attempts; nothing settles, and a backoff is kept. It is
@@ -181,6 +182,17 @@ func (c *Client) Ping(ctx context.Context) (Millis, error) {
 	}
 	err := c.ask(ctx, MethodPing, &params{}, &pong)
 	return pong.Now, err
+}
+
+// AdvanceClock moves the sidecar's clock under Options.VirtualClock by whole milliseconds, and gives it. It
+// returns once all that is due by then has begun or settled. Without the option it fails with ErrMethod.
+func (c *Client) AdvanceClock(ctx context.Context, by time.Duration) (Millis, error) {
+	var p params
+	var moved struct {
+		Now Millis `json:"now"`
+	}
+	err := c.ask(ctx, MethodAdvanceClock, p.member("ms", by.Milliseconds()), &moved)
+	return moved.Now, err
 }
 
 func (c *Client) do(ctx context.Context, method string, p *params) error {

@@ -38,6 +38,8 @@ type Options struct {
 	Env []string
 	// Background says what the sidecar does when this client is closed or dies. The zero value ends it.
 	Background Background
+	// VirtualClock is for tests: the sidecar's clock stands still, and AdvanceClock alone moves it.
+	VirtualClock bool
 	// Window is how many outcomes may be in the hands of handlers at once, 1 to 1024; 0 is 64.
 	Window int
 	// OnWarning gets what went wrong where no call could fail with it. nil prints it with package log. It is
@@ -46,8 +48,8 @@ type Options struct {
 	// Stderr gets what the sidecar writes to stderr, a log for people. nil drops it. The end of it is kept
 	// either way, for ExitError.
 	Stderr io.Writer
-	// Sidecar takes the place of the real one; see package outtraytest. Dir, Binary, Env, Background and Stderr
-	// mean nothing then.
+	// Sidecar takes the place of the real one; see package outtraytest. Dir, Binary, Env, Background,
+	// VirtualClock and Stderr mean nothing then.
 	Sidecar Sidecar
 }
 
@@ -123,6 +125,9 @@ func newProgram(options Options) (*program, error) {
 	arguments := []string{"serve", "--dir", dir}
 	if options.Background != (Background{}) {
 		arguments = append(arguments, "--on-disconnect", options.Background.onDisconnect)
+	}
+	if options.VirtualClock {
+		arguments = append(arguments, "--virtual-clock")
 	}
 	return &program{binary: options.Binary, env: env, arguments: arguments, stderr: options.Stderr,
 		alone: options.Background != (Background{})}, nil

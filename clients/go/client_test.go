@@ -16,7 +16,7 @@ import (
 
 func TestClient(t *testing.T) {
 	t.Run("B84: the client has the methods of the API and no others", func(t *testing.T) {
-		wanted := "Cancel Close Configure Explain GetRequests OnAttempt OnProgress OnState Pause PauseKeys Ping " +
+		wanted := "AdvanceClock Cancel Close Configure Explain GetRequests OnAttempt OnProgress OnState Pause PauseKeys Ping " +
 			"Redeliver Resume ResumeKeys Server SetNetwork SetWifiOnly Stats TakeDiagnostics UpdateHeaders"
 		client := reflect.TypeOf(&outtray.Client{})
 		names := []string{}
@@ -166,6 +166,8 @@ func TestOptions(t *testing.T) {
 	client, err := outtray.Open(ctx, outtray.Options{Sidecar: sidecar, Window: 7})
 	must(t, err)
 	defer client.Close(ctx)
+	err = client.Redeliver(ctx)
+	equal(t, "redeliver comes after configure", errors.Is(err, outtray.ErrNotConfigured), true)
 	must(t, client.Configure(ctx, outtray.Settings{}))
 	equal(t, "subscribe", string(sidecar.Calls()[0].Params),
 		`{"events":["state","progress","attempt","settled"],"window":7}`)

@@ -14,6 +14,9 @@ const (
 	// ErrClosed: the client is closed.
 	ErrClosed Code = "E_CLOSED"
 
+	// ErrNotConfigured: Configure comes first.
+	ErrNotConfigured Code = "E_NOT_CONFIGURED"
+
 	// ErrExited: the sidecar ended before it had answered; see [ExitError].
 	ErrExited Code = "E_SIDECAR_EXITED"
 

@@ -129,13 +129,19 @@ func (c *Client) Configure(ctx context.Context, settings Settings) error {
 }
 
 // Redeliver asks for the outcomes that were released: those whose handler failed, and those whose key had no
-// definition. It is for after the first Configure; before it, it begins delivery.
+// definition. Before the first Configure it fails with ErrNotConfigured.
 func (c *Client) Redeliver(ctx context.Context) error {
 	release, err := c.configureAlone(ctx)
 	if err != nil {
 		return about(MethodSubscribe, err)
 	}
 	defer release()
+	c.mu.Lock()
+	subscribed := c.subscribed
+	c.mu.Unlock()
+	if !subscribed {
+		return about(MethodSubscribe, &Error{Code: ErrNotConfigured, Message: "Redeliver: call Configure first"})
+	}
 	return c.subscribe(ctx)
 }
 

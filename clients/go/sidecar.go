@@ -46,7 +46,7 @@ type Server struct {
 	Dir string `json:"dir"`
 	// Role is owner, or attached when this process relays to the one that owns the queue.
 	Role string `json:"role"`
-	// Capabilities names what is beyond version 1 and yet served, such as parts.
+	// Capabilities names what is beyond version 1 and yet served, such as explain.
 	Capabilities []string `json:"capabilities"`
 	// Limits is what it holds to.
 	Limits ServerLimits `json:"limits"`

@@ -195,6 +195,8 @@ class Stage:
                                            stderr=errors, env=environment)
         self.reports = Lines("the driver's reports", self.driver.stdout)
         self.count = 0
+        self.started = queue.Queue()
+        threading.Thread(target=self._accept, daemon=True).start()
 
     @property
     def dir(self):
@@ -228,15 +230,21 @@ class Stage:
         """An instruction that needs no sidecar's answer, and its value."""
         return self.done(self.tell(do, **more))
 
+    def _accept(self):
+        """A client may start its process, and wait for the greeting, before a check asks for it."""
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return  # The check is over.
+            self.started.put(Sidecar(connection, self.validator))
+
     def sidecar(self):
         """The next process that the client starts; `initialize` is answered when it comes."""
-        self.listener.settimeout(SECONDS)
         try:
-            connection, _ = self.listener.accept()
-        except TimeoutError:
+            sidecar = self.started.get(timeout=SECONDS)
+        except queue.Empty:
             raise Difference("the client started no sidecar") from None
-        connection.settimeout(None)
-        sidecar = Sidecar(connection, self.validator)
         if sidecar.arguments[:3] != ["serve", "--dir", self.dir]:
             raise Difference(f"the sidecar was started with {sidecar.arguments}")
         self.sidecars.append(sidecar)
@@ -271,4 +279,5 @@ class Stage:
                 pass  # What was not written has no reader any more.
         for sidecar in self.sidecars:
             sidecar.connection.close()
+        self.listener.shutdown(socket.SHUT_RDWR)  # Wakes the thread that accepts.
         self.listener.close()

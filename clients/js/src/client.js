@@ -6,11 +6,11 @@ const { ClientError, SidecarExited } = require('./errors.js');
 const { Listeners } = require('./listeners.js');
 const { enqueueParams } = require('./mutation.js');
 const { Settings } = require('./settings.js');
-const { flag, invalid, list, object, oneOf, text } = require('./shapes.js');
+const { flag, integer, invalid, list, object, oneOf, text } = require('./shapes.js');
 const { Subscription } = require('./subscription.js');
 
 /** How long `close` waits for handlers that run. */
-const HANDLERS_MS = 2000;
+const HANDLERS_MS = 5000;
 
 const scopeShape = object({ keys: list(text) });
 const filterShape = object({ key: text, id: text, state: text });
@@ -113,14 +113,17 @@ class UploadClient {
   async getRequests(filter = {}) {
     filterShape(filter, 'getRequests');
     const rows = [];
+    for await (const row of this.#rows(filter)) rows.push(row);
+    return rows;
+  }
+
+  async* #rows(filter) {
     let cursor;
     do {
       const page = await this.#sidecar.call('getRequests', { ...filter, ...(cursor && { cursor }) });
-      // One page is 1,000 rows at most, so this stays within the arguments of a call.
-      rows.push(...page.requests);
+      yield* page.requests;
       cursor = page.nextCursor;
     } while (cursor !== undefined);
-    return rows;
   }
 
   async takeDiagnostics() {
@@ -139,6 +142,11 @@ class UploadClient {
 
   async ping() {
     return this.#sidecar.call('ping', {});
+  }
+
+  async advanceClock(ms) {
+    integer(0)(ms, 'advanceClock.ms');
+    return this.#sidecar.call('advanceClock', { ms });
   }
 
   async server() {
@@ -231,6 +239,17 @@ class UploadClient {
       this.#delivery.receive(params);
     } else {
       this.#listeners.emit(event, event === 'resync' ? undefined : params);
+      if (event === 'resync' && this.#listeners.has('state')) this.#showRows();
+    }
+  }
+
+  /** All rows, in place of the state events that were lost. */
+  async #showRows() {
+    try {
+      for await (const row of this.#rows({})) this.#listeners.emit('state', row);
+    } catch (error) {
+      if (error.code === 'E_SIDECAR_EXITED' || error.code === 'E_CLOSED') return;
+      this.#warn(`state events were lost and the rows cannot be read: ${error.message}`, error);
     }
   }
 

@@ -57,6 +57,10 @@ export interface ClientOptions {
    * finishes is told at the next start.
    */
   background?: boolean | number;
+  /**
+   * For tests: the sidecar's clock stands still, and `advanceClock` alone moves it. Default false.
+   */
+  virtualClock?: boolean;
   /** Hears every warning, in place of `console.warn`. `configure` may set another. */
   onWarning?: (message: string, detail?: unknown) => void;
   /** The fake of `outtray/testing`, in place of a process. */
@@ -258,7 +262,10 @@ export interface ClientEvents {
   progress: Progress;
   /** One HTTP request and what came of it. */
   attempt: Attempt;
-  /** State events were lost to this slow reader: read `getRequests` again. */
+  /**
+   * State events were lost to this slow reader. All rows follow as `state`; one that `events()` gave because you
+   * read it slowly is followed by none: read `getRequests`.
+   */
   resync: undefined;
 }
 
@@ -334,6 +341,13 @@ export interface UploadClient {
   /** Shows that the sidecar answers, and starts it when it does not run. */
   ping(): Promise<{ now: number }>;
 
+  /**
+   * With `virtualClock`: moves the sidecar's clock by `ms` milliseconds and resolves once what is due by then has
+   * begun or settled.
+   * @throws {CallError} `E_METHOD`: the clock is the machine's
+   */
+  advanceClock(ms: number): Promise<{ now: number }>;
+
   /** Who answers; starts the sidecar when it does not run. */
   server(): Promise<Server>;
 
@@ -359,7 +373,7 @@ export interface UploadClient {
   chunkPlan(size: number, limits?: { min?: number; max?: number }): Range[];
 
   /**
-   * Waits for handlers that run, at most 2 s, then ends the sidecar and resolves once it is gone: the end of
+   * Waits for handlers that run, at most 5 s, then ends the sidecar and resolves once it is gone: the end of
    * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
    */
   close(): Promise<void>;

@@ -15,10 +15,10 @@ function createUploadClient(options = {}) {
   return new UploadClient({ sidecar, clock: systemClock, background, onWarning });
 }
 
-function ownSidecar({ dir, binary, env, cwd, args = [], background = false }) {
+function ownSidecar({ dir, binary, env, cwd, args = [], background = false, virtualClock = false }) {
   // A program may change its directory between two starts of the sidecar.
   const place = path.resolve(cwd ?? '', dir);
-  const flags = [...onDisconnect(background), ...args];
+  const flags = [...onDisconnect(background), ...(virtualClock ? ['--virtual-clock'] : []), ...args];
   return new Sidecar({ dir: place, binary, env, cwd, args: flags }, systemClock);
 }
 

@@ -60,6 +60,12 @@ class Listeners {
     }
   }
 
+  /** Whether anybody hears this event. */
+  has(name) {
+    return this.#listeners.some((each) => each.name === name)
+      || [...this.#streams].some(({ names }) => names.includes(name));
+  }
+
   /** Ends every stream. */
   end() {
     for (const { stream } of [...this.#streams]) stream.end();

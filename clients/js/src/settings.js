@@ -2,7 +2,7 @@
 
 const { ClientError } = require('./errors.js');
 const { LIMITS, MEMBERS } = require('./protocol.js');
-const { anything, integer, list, object, text, value } = require('./shapes.js');
+const { anything, flag, integer, list, object, text, value } = require('./shapes.js');
 
 const MAX_VARS_BYTES = 1024 * 1024;
 const ENQUEUE_TIMEOUT_MS = 10_000;
@@ -28,6 +28,7 @@ const options = object({
   env: anything,
   background: value('true, false or a whole number of seconds',
     (given) => typeof given === 'boolean' || (Number.isSafeInteger(given) && given > 0)),
+  virtualClock: flag,
   onWarning: aFunction,
   sidecar: anything,
 });

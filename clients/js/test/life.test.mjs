@@ -105,13 +105,15 @@ test('close resolves once the process is gone, and again when it is repeated', a
   assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
 
-test('background asks the sidecar to go on', async () => {
+test('background asks the sidecar to go on, virtualClock for a clock that stands still', async () => {
   for (const [background, flags] of [
     [false, []], [true, ['--on-disconnect', 'drain']], [60, ['--on-disconnect', 'stay:60']]]) {
     const client = createUploadClient({ dir: folder, binary: ODD, background, args: ['--max-line', '4096'] });
     const seen = await argumentsOf(client);
     assert.deepEqual(seen, ['serve', '--dir', folder, ...flags, '--max-line', '4096']);
   }
+  const still = createUploadClient({ dir: folder, binary: ODD, virtualClock: true });
+  assert.deepEqual(await argumentsOf(still), ['serve', '--dir', folder, '--virtual-clock']);
 });
 
 /** The command line of a client's process, as the kernel shows it. */

@@ -10,6 +10,7 @@ from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, Upl
 
 MEMBERS = {
     "add_listener",
+    "advance_clock",
     "cancel",
     "chunk_plan",
     "close",

@@ -270,6 +270,7 @@ def test_background_becomes_on_disconnect():
     for wrong in (0, -1, 1.5, "drain"):
         with pytest.raises(InvalidError, match="background"):
             launch_of("/q", None, None, wrong)
+    assert launch_of("/q", None, None, False, True).arguments[-1] == "--virtual-clock"
 
 
 def test_one_in_the_background_is_let_go_and_reaped_later(opened):

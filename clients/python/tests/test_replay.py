@@ -5,7 +5,7 @@ import threading
 import pytest
 from rig import PING, Seen, ping, until
 
-from outtray import CallError, InvalidError, UploadClient
+from outtray import CallError, InvalidError, OuttrayError, UploadClient
 from outtray.testing import NotAcknowledged
 
 
@@ -207,6 +207,9 @@ def test_redeliver_brings_back_what_was_released(client, fake, warnings):
             raise answer
 
     note = ping(client, on_success=handle)
+    with pytest.raises(OuttrayError) as early:
+        client.redeliver()
+    assert (early.value.code, methods(fake)) == ("E_NOT_CONFIGURED", [])
     client.configure()
     with pytest.raises(NotAcknowledged, match="handler failed"):
         fake.settle(note.mutate({}))

@@ -25,6 +25,7 @@ from typing import (
 
 from ._chunkplan import chunk_plan
 from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
+from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
 from ._loop import Loop
@@ -92,10 +93,11 @@ class AsyncUploadClient:
         binary: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         background: Union[bool, int] = False,
+        virtual_clock: bool = False,
         on_warning: Optional[Sink] = None,
         sidecar: Optional[Link] = None,
     ) -> None:
-        self._link = sidecar or Session(launch_of(dir, binary, env, background))
+        self._link = sidecar or Session(launch_of(dir, binary, env, background, virtual_clock))
         self._shell = Loop()
         self._uploads = Uploads(self._link, self._shell, on_warning)
         self._shell.serve(self._uploads)
@@ -254,7 +256,7 @@ class AsyncUploadClient:
     async def redeliver(self) -> None:
         """As `UploadClient.redeliver`."""
         self._enter()
-        await wrapped(self._uploads.subscribe())
+        await wrapped(self._uploads.redeliver())
 
     async def take_diagnostics(self) -> List[DiagnosticRecord]:
         """As `UploadClient.take_diagnostics`."""
@@ -267,6 +269,11 @@ class AsyncUploadClient:
     async def ping(self) -> int:
         """As `UploadClient.ping`."""
         return cast(int, (await self._call("ping"))["now"])
+
+    async def advance_clock(self, ms: int) -> int:
+        """As `UploadClient.advance_clock`."""
+        as_integer(ms, "ms")
+        return cast(int, (await self._call("advanceClock", [("ms", ms)]))["now"])
 
     def chunk_plan(self, size: int, *, min: int = CHUNK_MIN, max: int = CHUNK_MAX) -> List[Range]:
         """As the function `outtray.chunk_plan`."""

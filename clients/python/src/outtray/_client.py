@@ -93,7 +93,8 @@ class UploadClient:
     `dir` is the queue's directory; it is made when missing, its parent must exist. The program is `binary`,
     else OUTTRAY_BINARY, else the one in this package, else `outtray` on PATH; `env` is its whole environment.
     `background` says what it does when this program ends: False stops and keeps all, True goes on until
-    nothing is to be sent, a number of seconds goes on at most so long. It starts with the first call that
+    nothing is to be sent, a number of seconds goes on at most so long. `virtual_clock` is for tests: the sidecar's
+    clock stands still, and `advance_clock` alone moves it. The sidecar starts with the first call that
     needs it, and again, at most 5 times in 3 minutes, with the first call after it died.
 
     Handlers run on up to `max_handlers` threads, one at a time for an id; listeners and `on_warning` on one
@@ -108,12 +109,13 @@ class UploadClient:
         binary: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         background: Union[bool, int] = False,
+        virtual_clock: bool = False,
         on_warning: Optional[Sink] = None,
         max_handlers: int = 4,
         sidecar: Optional[Link] = None,
     ) -> None:
         as_integer(max_handlers, "max_handlers", 1)
-        self._link = sidecar or Session(launch_of(dir, binary, env, background))
+        self._link = sidecar or Session(launch_of(dir, binary, env, background, virtual_clock))
         self._threads = Threads(max_handlers)
         self._uploads = Uploads(self._link, self._threads, on_warning)
         self._threads.serve(self._uploads)
@@ -296,7 +298,7 @@ class UploadClient:
     def redeliver(self) -> None:
         """Brings back the outcomes that were released: their handler failed, or their key was not defined."""
         self._check_open()
-        self._uploads.subscribe().result()
+        self._uploads.redeliver().result()
 
     def take_diagnostics(self) -> List[DiagnosticRecord]:
         """The sidecar's records since the last call, oldest first, and clears them."""
@@ -309,6 +311,14 @@ class UploadClient:
     def ping(self) -> int:
         """The sidecar's clock, epoch milliseconds."""
         return cast(int, self._call("ping")["now"])
+
+    def advance_clock(self, ms: int) -> int:
+        """With `virtual_clock`: moves the clock by so many milliseconds, and gives it.
+
+        Returns once all that is due by then has begun or settled. CallError `E_METHOD` without the option.
+        """
+        as_integer(ms, "ms")
+        return cast(int, self._call("advanceClock", [("ms", ms)])["now"])
 
     def chunk_plan(self, size: int, *, min: int = CHUNK_MIN, max: int = CHUNK_MAX) -> List[Range]:
         """As the function `outtray.chunk_plan`."""

@@ -27,10 +27,12 @@ class Launch:
     binary: Optional[str] = None
     env: Optional[Mapping[str, str]] = None
     on_disconnect: str = "exit"
+    virtual_clock: bool = False
 
     @property
     def arguments(self) -> List[str]:
-        return ["serve", "--dir", self.dir, "--on-disconnect", self.on_disconnect]
+        clock = ["--virtual-clock"] if self.virtual_clock else []
+        return ["serve", "--dir", self.dir, "--on-disconnect", self.on_disconnect, *clock]
 
     @property
     def leaves(self) -> bool:

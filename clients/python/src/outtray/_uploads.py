@@ -171,6 +171,11 @@ class Uploads:
         answers = [self._link.call("configure", object_text(wire))] if wire else []
         return answers if self._configured else answers + [self.subscribe()]
 
+    def redeliver(self) -> "Future[Any]":
+        if not self._configured:
+            raise OuttrayError("E_NOT_CONFIGURED", "redeliver: call configure() first")
+        return self.subscribe()
+
     def subscribe(self) -> "Future[Any]":
         """Subscribes, for the first time or for what was released; tries again by itself when refused."""
         answer = self._link.call("subscribe", subscription())
