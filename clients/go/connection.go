@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 )
 
 // A buffer that grew beyond this for one long line is let go after it.
@@ -188,7 +189,12 @@ func (c *connection) line(line []byte) {
 	if len(bytes.TrimSpace(line)) == 0 {
 		return
 	}
-	var f frame
+	// encoding/json would put U+FFFD in the place of what is no UTF-8.
+	if !utf8.Valid(line) {
+		c.noise(line, "it is not UTF-8")
+		return
+	}
+	f := frame{Params: json.RawMessage("{}")}
 	if err := json.Unmarshal(line, &f); err != nil {
 		c.noise(line, "it is not a frame: "+err.Error())
 		return

@@ -96,13 +96,13 @@ class Connection {
     try {
       frame = JSON.parse(this.#decoder.decode(line));
     } catch {
-      if (line.length > 0) this.#onNoise(line, 'not a line of JSON');
+      if (!line.every(isBlank)) this.#onNoise(line, 'not a line of JSON');
       return;
     }
     if (frame === null || typeof frame !== 'object') {
       this.#onNoise(line, 'not a frame');
     } else if (typeof frame.method === 'string') {
-      this.#onNotification(frame.method, frame.params);
+      this.#onNotification(frame.method, frame.params ?? {});
     } else if (this.#pending.has(frame.id)) {
       this.#settle(frame);
     } else {
@@ -117,5 +117,7 @@ class Connection {
     else resolve(result);
   }
 }
+
+const isBlank = (byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d;
 
 module.exports = { Connection };

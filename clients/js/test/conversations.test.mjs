@@ -5,7 +5,9 @@ import { Connection } from '../src/connection.js';
 import { METHODS } from '../src/protocol.js';
 
 const FOLDER = new URL('../../../protocol/conversations/', import.meta.url);
-const names = readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl'));
+const names = readdirSync(FOLDER, { withFileTypes: true }).flatMap((entry) => (
+  entry.isDirectory() ? readdirSync(new URL(`${entry.name}/`, FOLDER)).map((name) => `${entry.name}/${name}`)
+    : [entry.name])).filter((name) => name.endsWith('.jsonl'));
 
 /** The lines of a conversation as [mark, text]. */
 function read(name) {

@@ -17,7 +17,7 @@ VECTORS = [
     for path in sorted((ROOT / "protocol" / "frames").glob("*.json"))
     for vector in json.loads(path.read_text(encoding="utf-8"))
 ]
-CONVERSATIONS = sorted((ROOT / "protocol" / "conversations").glob("*.jsonl"))
+CONVERSATIONS = sorted((ROOT / "protocol" / "conversations").rglob("*.jsonl"))
 
 
 def expanded(value):
