@@ -155,6 +155,9 @@ func (t *typed[V, T]) deliver(ctx context.Context, event *Settled) error {
 	} else if failure == nil {
 		failure = &OutcomeError{ErrorKind: ErrorKindUnknown, Message: "the outcome says nothing of its error"}
 	}
+	if failure != nil && event.PartIndex != nil {
+		failure.PartIndex = event.PartIndex
+	}
 	if failure != nil {
 		if t.definition.OnError == nil {
 			return nil

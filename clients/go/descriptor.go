@@ -180,10 +180,12 @@ func (d *Descriptor) checkParts() error {
 		switch {
 		case part.URL == "":
 			return invalid(path+".url", "is required")
-		case start < 0 || end <= start && !empty:
-			return invalid(path+".range", "must be 0 <= start < end, got %d to %d", start, end)
+		case start < 0:
+			return invalid(path+".range.start", "must be at least 0, got %d", start)
+		case end <= start && !empty:
+			return invalid(path+".range.end", "must be greater than start, %d, got %d", start, end)
 		case start != covered:
-			return invalid(path+".range", "must begin at %d, where the part before it ends, got %d", covered, start)
+			return invalid(path+".range.start", "must be %d, where the part before it ends, got %d", covered, start)
 		}
 		covered = end
 	}
@@ -201,8 +203,16 @@ func (d *Descriptor) checkAccept() error {
 }
 
 func (d *Descriptor) checkTimeouts() error {
-	if d.Timeouts != nil && (d.Timeouts.ConnectMs < 0 || d.Timeouts.StallMs < 0 || d.Timeouts.ResponseMs < 0) {
-		return invalid("request.timeouts", "must not be negative")
+	if d.Timeouts == nil {
+		return nil
+	}
+	for _, limit := range []struct {
+		name  string
+		value int64
+	}{{"connectMs", d.Timeouts.ConnectMs}, {"stallMs", d.Timeouts.StallMs}, {"responseMs", d.Timeouts.ResponseMs}} {
+		if limit.value < 0 {
+			return invalid("request.timeouts."+limit.name, "must be at least 1, got %d", limit.value)
+		}
 	}
 	return nil
 }

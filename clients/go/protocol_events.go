@@ -182,6 +182,9 @@ type OutcomeError struct {
 
 	// The answer that an outcome carries.
 	Response *Response `json:"response,omitempty"`
+
+	// Index of the part that decided, from 0 (D43); nil without parts.
+	PartIndex *int64 `json:"partIndex,omitempty"`
 }
 
 // Settled: one outcome from the journal. It comes again, under the same eventId, until it is

@@ -71,7 +71,7 @@ class Lines:
             except queue.Empty:
                 message = None
             if message is None:
-                seen = "; ".join(json.dumps(one)[:160] for one in self.waiting) or "nothing"
+                seen = "; ".join(json.dumps(one)[:160] for one in self.waiting[-8:]) or "nothing"
                 raise Difference(f"{self.name}: no {json.dumps(said)[:300]} came; there was {seen}")
             if wanted(message):
                 return message

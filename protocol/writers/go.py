@@ -26,6 +26,10 @@ NOTES = {"Descriptor.data": "In Go nil is no body, Null the body null, and a jso
          "Descriptor.wifiOnly": "Ptr makes the pointer.",
          "Retry.transient": "In Go nil is absent, an empty slice is no rules."}
 
+# Members that a client adds before it hands a value on.
+ADDED = {"OutcomeError": {"partIndex": ("*int64", "Index of the part that decided, from 0 (D43); nil without "
+                                        "parts.")}}
+
 
 def go_name(name):
     """The exported Go name of a wire name: eventId is EventID, rpc.discover is RPCDiscover."""
@@ -141,6 +145,9 @@ class Types:
             text = value.get("description") or target.get("description", "")
             text = comment(f"{text} {NOTES.get(f'{wire}.{member}', '')}", "\t")
             members.append(f"{text}\t{go_name(member)} {kind} `json:\"{tag}\"`\n")
+        for member, (kind, text) in ADDED.get(wire, {}).items():
+            tag = f"{member},omitempty"
+            members.append(f"{comment(text, chr(9))}\t{go_name(member)} {kind} `json:\"{tag}\"`\n")
         body = "\n".join(members)
         return f"{comment(said(schema.get('description', ''), name))}type {name} struct {{\n{body}}}\n"
 

@@ -6,7 +6,7 @@ const { ClientError, SidecarExited } = require('./errors.js');
 const { Listeners } = require('./listeners.js');
 const { enqueueParams } = require('./mutation.js');
 const { Settings } = require('./settings.js');
-const { flag, integer, invalid, list, object, oneOf, text } = require('./shapes.js');
+const { checkArgument, flag, integer, invalid, list, object, oneOf, text } = require('./shapes.js');
 const { Subscription } = require('./subscription.js');
 
 /** How long `close` waits for handlers that run. */
@@ -90,28 +90,28 @@ class UploadClient {
   }
 
   async cancel(id) {
-    text(id, 'cancel.id');
+    checkArgument('cancel', text, id, 'id');
     await this.#sidecar.call('cancel', { id });
   }
 
   async setWifiOnly(wifiOnly) {
-    flag(wifiOnly, 'setWifiOnly.wifiOnly');
+    checkArgument('setWifiOnly', flag, wifiOnly, 'wifiOnly');
     await this.#sidecar.call('setWifiOnly', { wifiOnly });
   }
 
   async setNetwork(network) {
-    networkShape(network, 'setNetwork');
+    checkArgument('setNetwork', networkShape, network);
     this.#network = { ...network };
     await this.#sidecar.call('setNetwork', this.#network);
   }
 
   async updateHeaders(headers, limits = {}) {
-    limitsShape(limits, 'updateHeaders');
+    checkArgument('updateHeaders', limitsShape, limits);
     await this.#sidecar.call('updateHeaders', { headers, ...limits });
   }
 
   async getRequests(filter = {}) {
-    filterShape(filter, 'getRequests');
+    checkArgument('getRequests', filterShape, filter);
     const rows = [];
     for await (const row of this.#rows(filter)) rows.push(row);
     return rows;
@@ -132,7 +132,7 @@ class UploadClient {
   }
 
   async explain(id) {
-    text(id, 'explain.id');
+    checkArgument('explain', text, id, 'id');
     return this.#sidecar.call('explain', { id });
   }
 
@@ -145,7 +145,7 @@ class UploadClient {
   }
 
   async advanceClock(ms) {
-    integer(0)(ms, 'advanceClock.ms');
+    checkArgument('advanceClock', integer(0), ms, 'ms');
     return this.#sidecar.call('advanceClock', { ms });
   }
 
@@ -277,9 +277,11 @@ function say(message, detail) {
 
 function checkScope(method, scope) {
   if (scope === undefined) return {};
-  scopeShape(scope, method);
+  checkArgument(method, scopeShape, scope);
   // An explicit undefined is a mistake that must not pause the whole queue.
-  if ('keys' in scope && scope.keys === undefined) throw invalid(`${method}.keys`, 'must be an array');
+  if ('keys' in scope && scope.keys === undefined) {
+    checkArgument(method, list(text), undefined, 'keys');
+  }
   return scope;
 }
 

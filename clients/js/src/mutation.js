@@ -4,7 +4,7 @@ const { randomUUID } = require('node:crypto');
 const { checkDescriptor, checkHeaders } = require('./descriptor.js');
 const { layHeaders } = require('./headers.js');
 const { kindOf, objectText, serialize } = require('./json-text.js');
-const { invalid, object, text } = require('./shapes.js');
+const { checkArgument, invalid, object, text } = require('./shapes.js');
 
 const mutateOptions = object({ id: text });
 
@@ -20,7 +20,7 @@ const mutateOptions = object({ id: text });
  */
 function enqueueParams(definition, vars = null, options, settings, clock) {
   const varsText = serializeVars(vars, settings.maxVarsBytes);
-  mutateOptions(options, 'options');
+  checkArgument('mutate', mutateOptions, options);
   const descriptor = definition.request(vars);
   checkDescriptor(descriptor);
   const { data, headers = {}, expiresAt, ...rest } = descriptor;

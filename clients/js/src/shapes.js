@@ -10,8 +10,20 @@ const { kindOf } = require('./json-text.js');
  */
 
 function invalid(path, why) {
-  return new ClientError('E_INVALID', `${path} ${why}`, { path });
+  return new ClientError('E_INVALID', `${path} ${why}`.trimStart(), { path });
 }
+
+/** Checks an argument of a method: the error's path is the one on the wire, its message names the method. */
+function checkArgument(method, shape, given, path = '') {
+  try {
+    shape(given, path);
+  } catch (error) {
+    error.message = `${method}: ${error.message}`;
+    throw error;
+  }
+}
+
+const inside = (path, name) => (path === '' ? name : `${path}.${name}`);
 
 /** Objects written as `{}`, also those of another realm. */
 function isPlainObject(value) {
@@ -68,7 +80,7 @@ function list(item, least = 0) {
 function map(item) {
   return (given, path) => {
     if (!isPlainObject(given)) throw invalid(path, `must be an object, got ${shown(given)}`);
-    for (const [name, each] of Object.entries(given)) item(each, `${path}.${name}`);
+    for (const [name, each] of Object.entries(given)) item(each, inside(path, name));
   };
 }
 
@@ -82,18 +94,18 @@ function object(members, required = []) {
   return (given, path) => {
     if (!isPlainObject(given)) throw invalid(path, `must be an object, got ${shown(given)}`);
     for (const name of required) {
-      if (given[name] === undefined) throw invalid(`${path}.${name}`, 'is missing');
+      if (given[name] === undefined) throw invalid(inside(path, name), 'is missing');
     }
     for (const [name, each] of Object.entries(given)) {
       if (!Object.hasOwn(members, name)) throw unknownField(name, Object.keys(members), path);
-      if (each !== undefined) members[name](each, `${path}.${name}`);
+      if (each !== undefined) members[name](each, inside(path, name));
     }
   };
 }
 
 function unknownField(name, known, path) {
   const near = nearest(name, known);
-  return invalid(`${path}.${name}`, `is not a field${near ? `; did you mean ${near}?` : ''}`);
+  return invalid(inside(path, name), `is not a field${near ? `; did you mean ${near}?` : ''}`);
 }
 
 const FAR = 2;
@@ -119,5 +131,5 @@ function distance(from, to) {
 }
 
 module.exports = {
-  anyText, anything, flag, integer, invalid, isPlainObject, list, map, number, object, oneOf, text, value,
+  anyText, anything, checkArgument, flag, integer, invalid, isPlainObject, list, map, number, object, oneOf, text, value,
 };

@@ -180,19 +180,19 @@ test('B48, D9: parts that tile are taken, also the one of an empty file; no part
 });
 
 test('B49: ranges below zero, empty, backwards, fractional or not a number are refused', async () => {
-  const cases = [[-1, 5, '.start'], [0, 5.5, '.end'], [NaN, 5, '.start'], [5, 2, ''], ['0', 5, '.start']];
+  const cases = [[-1, 5, '.start'], [0, 5.5, '.end'], [NaN, 5, '.start'], [5, 2, '.end'], ['0', 5, '.start']];
   for (const [start, end, where] of cases) {
     await refuses({ file: '/f', parts: [{ url, range: { start, end } }] }, `request.parts[0].range${where}`);
   }
-  await refuses({ file: '/f', parts: [part(0, 5), part(5, 5)] }, 'request.parts[1].range');
+  await refuses({ file: '/f', parts: [part(0, 5), part(5, 5)] }, 'request.parts[1].range.end');
 });
 
 test('B50: first not at 0, gaps, overlaps, wrong order, an empty url, bad headers: by index', async () => {
   const file = '/f';
-  await refuses({ file, parts: [part(1, 5)] }, 'request.parts[0].range', /start at 0, got 1/);
-  await refuses({ file, parts: [part(0, 5), part(6, 9)] }, 'request.parts[1].range', /start at 5, got 6/);
-  await refuses({ file, parts: [part(0, 5), part(4, 9)] }, 'request.parts[1].range');
-  await refuses({ file, parts: [part(5, 9), part(0, 5)] }, 'request.parts[0].range');
+  await refuses({ file, parts: [part(1, 5)] }, 'request.parts[0].range.start', /must be 0, got 1/);
+  await refuses({ file, parts: [part(0, 5), part(6, 9)] }, 'request.parts[1].range.start', /must be 5, got 6/);
+  await refuses({ file, parts: [part(0, 5), part(4, 9)] }, 'request.parts[1].range.start');
+  await refuses({ file, parts: [part(5, 9), part(0, 5)] }, 'request.parts[0].range.start');
   await refuses({ file, parts: [part(0, 5), part(5, 9, { url: '' })] }, 'request.parts[1].url');
   await refuses({ file, parts: [part(0, 5, { headers: ['a'] })] }, 'request.parts[0].headers');
 });

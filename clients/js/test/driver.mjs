@@ -24,7 +24,7 @@ function letGo(id) {
 
 function handler(name, mode = 'pass') {
   return async (value, vars, { id, key, deliveries }) => {
-    report({ handler: name, id, key, value, deliveries });
+    report({ handler: name, id, key, value: value ?? null, deliveries });
     if (mode === 'throw') throw new Error('told to fail');
     if (mode !== 'hold') return;
     const held = hold(id);
@@ -51,7 +51,9 @@ const deeds = {
       onSuccess: handler('onSuccess', mode), onError: handler('onError', mode),
     }));
   },
-  configure: ({ options }) => client.configure(options),
+  configure: ({ options: { headers, ...options } }) => client.configure({
+    ...options, ...(headers && { headers: () => headers }),
+  }),
   async mutate({ key, vars, id }) {
     const accepted = await definitions.get(key).mutate(vars, id === undefined ? {} : { id });
     return { id: accepted.id };

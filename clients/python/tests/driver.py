@@ -25,7 +25,8 @@ def snake(name):
 
 
 def failure(n, error):
-    report(n=n, failed={"code": getattr(error, "code", type(error).__name__), "message": str(error)})
+    code, path = getattr(error, "code", type(error).__name__), getattr(error, "path", None)
+    report(n=n, failed={"code": code, "message": str(error), "path": path})
 
 
 def on_warning(message, detail=None):
@@ -44,7 +45,9 @@ def entered(name, value, meta):
 
 
 def options(message):
-    return {snake(name): value for name, value in message["options"].items()}
+    given = {snake(name): value for name, value in message.get("options", {}).items()}
+    headers = given.get("headers")
+    return {**given, "headers": lambda: headers} if headers is not None else given
 
 
 class Driver:
@@ -52,7 +55,10 @@ class Driver:
         self.definitions, self.holds, self.client = {}, {}, None
 
     def parser(self, message):
-        return (lambda raw: raw) if message.get("parser") else None
+        def refuse(raw):
+            raise ValueError("told to fail")
+
+        return {"throw": refuse, True: lambda raw: raw, None: None}[message.get("parser")]
 
     def request(self, vars):
         return vars["request"]
@@ -77,7 +83,7 @@ class Threads(Driver):
     def do(self, message):
         do = message["do"]
         if do == "open":
-            self.client = UploadClient(dir=message["dir"], on_warning=on_warning)
+            self.client = UploadClient(dir=message["dir"], on_warning=on_warning, **options(message))
         elif do == "define":
             mode = message.get("handler", "pass")
             self.definitions[message["key"]] = self.client.define(
@@ -128,7 +134,7 @@ class Coroutines(Driver):
     async def do(self, message):
         do = message["do"]
         if do == "open":
-            self.client = AsyncUploadClient(dir=message["dir"], on_warning=on_warning)
+            self.client = AsyncUploadClient(dir=message["dir"], on_warning=on_warning, **options(message))
         elif do == "define":
             mode = message.get("handler", "pass")
             self.definitions[message["key"]] = self.client.define(
@@ -145,7 +151,8 @@ class Coroutines(Driver):
             return {"id": await mutate(message["vars"], id=message.get("id"))}
         elif do == "call":
             args, named = arguments(message["args"])
-            return await getattr(self.client, snake(message["name"]))(*args, **named)
+            value = getattr(self.client, snake(message["name"]))(*args, **named)
+            return await value if asyncio.iscoroutine(value) else value
         elif do == "listen":
             self.listen(message)
         elif do == "let":

@@ -12,7 +12,7 @@ from ._errors import (
     SidecarExited,
     StartError,
 )
-from ._outcome import Meta
+from ._outcome import Meta, OutcomeError
 from ._protocol import (
     TLS,
     AcceptRule,
@@ -23,7 +23,6 @@ from ._protocol import (
     DiagnosticRecord,
     FormField,
     Gate,
-    OutcomeError,
     Part,
     Progress,
     Range,

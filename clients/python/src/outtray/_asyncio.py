@@ -29,7 +29,7 @@ from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
 from ._loop import Loop
-from ._outcome import Meta
+from ._outcome import Meta, OutcomeError
 from ._protocol import (
     CHUNK_MAX,
     CHUNK_MIN,
@@ -38,7 +38,6 @@ from ._protocol import (
     Descriptor,
     DiagnosticRecord,
     Gate,
-    OutcomeError,
     Range,
     Response,
     Retry,

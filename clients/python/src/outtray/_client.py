@@ -28,7 +28,7 @@ from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params,
 from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
-from ._outcome import Meta
+from ._outcome import Meta, OutcomeError
 from ._protocol import (
     CHUNK_MAX,
     CHUNK_MIN,
@@ -37,7 +37,6 @@ from ._protocol import (
     Descriptor,
     DiagnosticRecord,
     Gate,
-    OutcomeError,
     Range,
     Response,
     Retry,

@@ -216,7 +216,10 @@ def scope_params(where: str, keys: Any) -> List[Tuple[str, Any]]:
     """The params of pause, resume and updateHeaders that say which keys; without `keys` all of them."""
     if isinstance(keys, Unset):
         return []
-    names = check.as_list(keys, f"{where}: keys")
-    for index, name in enumerate(names):
-        check.as_text(name, f"{where}: keys[{index}]")
+    try:
+        names = check.as_list(keys, "keys")
+        for index, name in enumerate(names):
+            check.as_text(name, f"keys[{index}]")
+    except InvalidError as error:
+        raise InvalidError(f"{where}: {error}", error.path) from None
     return [("keys", names)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, Mapping, Optional, TypedDict
 
-from ._protocol import OutcomeError
+from . import _protocol as protocol
 
 
 class _Meta(TypedDict):
@@ -24,6 +24,12 @@ class Meta(_Meta, total=False):
     """
 
     requestId: str
+
+
+class OutcomeError(protocol.OutcomeError, total=False):
+    """Why an entry settled with an error, or why its answer could not be read."""
+
+    partIndex: int  # Index of the part that decided, from 0; only with parts.
 
 
 Settle = Callable[[Any, Any, Meta], object]
@@ -51,7 +57,8 @@ class Reading:
             vars = self._load_vars(vars)
         meta = meta_of(event)
         if event["kind"] == "error":
-            return self._failed(event["error"], vars, meta)
+            part = {"partIndex": event["partIndex"]} if "partIndex" in event else {}
+            return self._failed({**event["error"], **part}, vars, meta)
         response: Dict[str, Any] = event["response"]
         if self._response is None:
             return self._on_success(response, vars, meta) if self._on_success else None
