@@ -1,4 +1,4 @@
-.PHONY: build demo test clean
+.PHONY: build demo test scenario packages clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -11,9 +11,23 @@ demo:
 	scripts/build-release
 	OUTTRAY=.build/outtray node clients/js/demo/main-job.mjs
 
+# One scenario by the public API of every client; their results have to be the same.
+scenario:
+	scripts/install-tools build demo scenario
+	scripts/build-release
+	OUTTRAY=.build/outtray /usr/bin/python3 clients/scenario/run.py
+
+# What other programs install, in dist/: a wheel, two npm packages, a Go module.
+packages:
+	scripts/install-tools build packages
+	scripts/build-release
+	scripts/package-python
+	scripts/package-js
+	scripts/package-go
+
 test:
-	scripts/install-tools build demo test
+	scripts/install-tools build demo scenario packages test
 	scripts/run-tests
 
 clean:
-	rm -rf .build
+	rm -rf .build dist

@@ -18,9 +18,8 @@ ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "protocol"))
 
-from play_step import Player  # noqa: E402
-
 from certification.stage import Difference  # noqa: E402
+from player import Player  # noqa: E402
 
 CLIENTS = ("javascript", "python", "asyncio", "go")
 

@@ -7,11 +7,8 @@ import signal
 import subprocess
 import time
 
-from certification.stage import Difference, Lines, fits
+from certification.stage import SECONDS, Difference, Lines, fits
 from receiver import Receiver, digest
-
-SECONDS = 20
-
 
 def content_of(size):
     """The bytes of a file of the scenario, the same each time."""
@@ -35,6 +32,17 @@ def alive(pid):
         return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def open_files(pid):
+    """Descriptors and what they stand for; nothing of a process that has ended."""
+    folder, found = f"/proc/{pid}/fd", set()
+    for name in os.listdir(folder) if alive(pid) else ():
+        try:
+            found.add((name, os.readlink(f"{folder}/{name}")))
+        except OSError:
+            pass  # Closed meanwhile.
+    return found
 
 
 class Player:
@@ -70,6 +78,7 @@ class Player:
         return value.replace("{server}", self.receiver.url).replace("{files}", str(self.files))
 
     def step(self, step):
+        """What came of a step, a line for each action that has something to tell."""
         self.receiver.answers.update(step.get("answers", {}))
         lines = []
         try:
@@ -185,9 +194,12 @@ class Player:
         if action["kill"] == "sidecar":
             os.kill(pid, signal.SIGKILL)
             return ["SIGKILL to the sidecar"]
+        before = open_files(pid)
         self.driver.kill()
         self.driver.wait()
         self.driver.stdin.close()
+        # Until the sidecar has seen it and closed its ends, an outcome would count as told to the dead.
+        until(lambda: before - open_files(pid), "the sidecar to see that its host is gone")
         self.no_more()
         return ["SIGKILL to the host"]
 
