@@ -1,6 +1,7 @@
 package outtray_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -80,6 +82,35 @@ func echoing(t *testing.T, client *outtray.Client, target string,
 	})
 	must(t, err)
 	return defined
+}
+
+// killInUpload lets another process upload a file in the background, and kills it once the file has arrived.
+func killInUpload(t *testing.T, dir, target, file string, arrived chan int) {
+	t.Helper()
+	driver := filepath.Join(t.TempDir(), "driver")
+	said, err := exec.Command("go", "build", "-o", driver, "./internal/driver").CombinedOutput()
+	if err != nil {
+		t.Fatal(string(said))
+	}
+	host := exec.Command(driver)
+	host.Env = append(os.Environ(), "OUTTRAY_BINARY="+realBinary(t))
+	told, err := host.StdinPipe()
+	must(t, err)
+	reports, err := host.StdoutPipe()
+	must(t, err)
+	must(t, host.Start())
+	lines := bufio.NewScanner(reports)
+	for _, line := range []string{
+		fmt.Sprintf(`{"do":"open","dir":%q,"options":{"background":true}}`, dir), `{"do":"define","key":"echo"}`,
+		fmt.Sprintf(`{"do":"mutate","key":"echo","id":"background","vars":{"request":{"url":%q,"file":%q}}}`,
+			target, file)} {
+		fmt.Fprintln(told, line)
+		lines.Scan()
+		contains(t, lines.Text(), `"done"`)
+	}
+	equal(t, "arrived", <-arrived, 300_000)
+	must(t, host.Process.Kill())
+	host.Wait()
 }
 
 func TestReal(t *testing.T) {
@@ -306,6 +337,36 @@ func TestReal(t *testing.T) {
 		equal(t, "is ErrDirectory", errors.Is(err, outtray.ErrDirectory), true)
 		contains(t, err.Error(), "/dev/null/queue")
 	})
+	t.Run("background: what a killed host has begun is finished, and told to the next host once",
+		func(t *testing.T) {
+			dir, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+			must(t, os.WriteFile(file, []byte(strings.Repeat("f", 300_000)), 0o600))
+			arrived, gate := make(chan int, 9), make(chan bool)
+			server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, request *http.Request) {
+				body, _ := io.ReadAll(request.Body)
+				arrived <- len(body)
+				<-gate
+			}))
+			t.Cleanup(server.Close)
+			killInUpload(t, dir, server.URL, file, arrived)
+			close(gate)
+			client, _ := openReal(t, dir)
+			handled := make(chan string, 9)
+			echoing(t, client, server.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
+				handled <- meta.ID
+				return nil
+			})
+			must(t, client.Configure(ctx, outtray.Settings{}))
+			equal(t, "handled", <-handled, "background")
+			eventually(t, "an empty queue", func() bool {
+				rows, err := client.GetRequests(ctx, outtray.Filter{})
+				return err == nil && len(rows) == 0
+			})
+			must(t, client.Redeliver(ctx))
+			_, err := client.Ping(ctx)
+			must(t, err)
+			equal(t, "handled or sent again", len(handled)+len(arrived), 0)
+		})
 	t.Run("no goroutine and no process is left after close", func(t *testing.T) {
 		client, _ := openReal(t, t.TempDir())
 		must(t, client.Configure(ctx, outtray.Settings{}))

@@ -214,6 +214,43 @@ test('D26: parts go out by their ranges, and one outcome tells of all of them', 
     assert.equal(sha(Buffer.concat(sent)), sha(bytes));
   }));
 
+test('background: what a killed host has begun is finished, and told to the next host once', needsBinary,
+  async () => {
+    const dir = newQueue();
+    const file = path.join(folder, 'background.bin');
+    const bytes = randomBytes(300_000);
+    await writeFile(file, bytes);
+    const gate = deferred();
+    receiver.gate = gate.promise;
+    const host = spawn(process.execPath, [path.join(ROOT, 'test', 'driver.mjs')],
+      { env: { ...process.env, OUTTRAY_BINARY: BINARY }, stdio: ['pipe', 'pipe', 'inherit'] });
+    const request = { url: receiver.url('/notes'), file };
+    const told = [
+      { do: 'open', dir, options: { background: true } }, { do: 'define', key: 'note' },
+      { do: 'mutate', key: 'note', id: 'a', vars: { request } }];
+    let reports = '';
+    host.stdout.on('data', (chunk) => {
+      reports += chunk;
+    });
+    for (const [n, instruction] of told.entries()) {
+      host.stdin.write(`${JSON.stringify({ ...instruction, n })}\n`);
+      await until('the report', () => reports.includes(`{"n":${n},"done"`));
+    }
+    await until('the upload', () => receiver.requests.length === 1);
+    host.kill('SIGKILL');
+    await once(host, 'exit');
+    gate.resolve();
+    await withClient(async ({ client, outcomes }) => {
+      await client.configure();
+      await handled(outcomes, 1);
+      await until('no rows', async () => (await client.getRequests()).length === 0);
+      await client.redeliver();
+      await client.ping();
+      assert.deepEqual(outcomes.map(([, , { id }]) => id), ['a']);
+    }, { dir });
+    assert.deepEqual(receiver.requests.map(({ body }) => sha(body)), [sha(bytes)]);
+  });
+
 test('examples/watch-folder.mjs uploads what appears in a folder, until SIGTERM', needsBinary, async () => {
   const app = path.join(folder, 'app');
   const watched = path.join(app, 'inbox');

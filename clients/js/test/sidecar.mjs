@@ -15,6 +15,8 @@ export const needsBinary = !process.env.OUTTRAY && !existsSync(BUILT)
 export class Receiver {
   requests = [];
   answer = () => ({});
+  /** A promise that every answer waits for. */
+  gate = null;
 
   static async start() {
     const receiver = new Receiver();
@@ -42,6 +44,7 @@ export class Receiver {
     const { method, url, headers } = request;
     const seen = { method, url, headers, body: Buffer.concat(chunks) };
     this.requests.push(seen);
+    await this.gate;
     const { status = 201, body = '{}', headers: fields = {} } = this.answer(seen);
     response.writeHead(status, { 'content-type': 'application/json', ...fields }).end(body);
   }
