@@ -153,7 +153,7 @@ func (c *Client) Server() Server {
 
 // Close ends the client and its sidecar, and waits until that process is reaped. Accepted work is kept. No
 // handler starts any more; those that run have 5 s, or until ctx ends, to return and be acknowledged. Then
-// their context ends. A sidecar that does not end by itself within 5 s is ended by signals. Further calls
+// their context ends. A sidecar that does not end by itself within 7 s is ended by signals. Further calls
 // fail with ErrClosed; closing again does nothing. A handler must not call it: it would wait for itself.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()

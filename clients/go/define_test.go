@@ -99,7 +99,7 @@ func TestMutate(t *testing.T) {
 		w.mutated(defined.Mutate(ctx, vars{B: []any{nil, "<&>"}}, outtray.ID("n-1")))
 		equal(t, "runs", runs, 1)
 		equal(t, "call", w.sent("enqueue")[0], `{"id":"n-1","key":"k","vars":{"a":null,"b":[null,"<&>"]},`+
-			`"request":{"url":"https://api.test/","expiresAt":1765709600000,"data":{"a":null,"b":[null,"<&>"]}}}`)
+			`"request":{"url":"https://api.test/","data":{"a":null,"b":[null,"<&>"]}}}`)
 	})
 	t.Run("B7: a json.RawMessage crosses byte for byte, on one line", func(t *testing.T) {
 		w := newWorld(t)
@@ -329,7 +329,7 @@ func TestHeadersAndExpiry(t *testing.T) {
 		equal(t, "is the reason", errors.Is(err, reason), true)
 		equal(t, "sent", len(w.sent("enqueue")), 0)
 	})
-	t.Run("B30, B87: expiresAt is now plus the lifetime, from the next mutate on, unless it is given",
+	t.Run("B30, B87: expiresAt is now plus the lifetime set here, from the next mutate on, or as given",
 		func(t *testing.T) {
 			w := newWorld(t)
 			addNote := define(w, noteDefinition())
@@ -337,7 +337,8 @@ func TestHeadersAndExpiry(t *testing.T) {
 				w.mutated(addNote.Mutate(ctx, note{}))
 				return w.last().Request.ExpiresAt.Time().Sub(w.clock.Now())
 			}
-			equal(t, "default", expiry(), 14*24*time.Hour)
+			w.mutated(addNote.Mutate(ctx, note{}))
+			equal(t, "the sidecar's own", w.last().Request.ExpiresAt, 0)
 			must(t, w.client.Configure(ctx, outtray.Settings{Lifetime: time.Hour}))
 			equal(t, "configured", expiry(), time.Hour)
 			must(t, w.client.Configure(ctx, outtray.Settings{Reset: []string{"lifetimeMs"}}))

@@ -209,7 +209,8 @@ func (d *Descriptor) checkTimeouts() error {
 	for _, limit := range []struct {
 		name  string
 		value int64
-	}{{"connectMs", d.Timeouts.ConnectMs}, {"stallMs", d.Timeouts.StallMs}, {"responseMs", d.Timeouts.ResponseMs}} {
+	}{{"connectMs", d.Timeouts.ConnectMs}, {"stallMs", d.Timeouts.StallMs},
+		{"responseMs", d.Timeouts.ResponseMs}} {
 		if limit.value < 0 {
 			return invalid("request.timeouts."+limit.name, "must be at least 1, got %d", limit.value)
 		}

@@ -90,7 +90,8 @@ func (d *Defined[V]) params(ctx context.Context, vars V, m *mutation) (json.RawM
 		}
 		descriptor.Headers = mergeHeaders(under, descriptor.Headers)
 	}
-	if descriptor.ExpiresAt == 0 {
+	// Without a lifetime that was set here, that of the sidecar counts.
+	if descriptor.ExpiresAt == 0 && seen.lifetime != 0 {
 		descriptor.ExpiresAt = MillisOf(d.client.time.now().Add(seen.lifetime))
 	}
 	request, err := descriptor.wire()

@@ -87,8 +87,8 @@ func TestPackage(t *testing.T) {
 
 	app := filepath.Join(folder, "app")
 	must(t, os.Mkdir(app, 0o700))
-	must(t, os.WriteFile(filepath.Join(app, "go.mod"), []byte("module app\n\ngo 1.19\n\nrequire outtray v0.1.0\n\n"+
-		"replace outtray => "+module+"\n"), 0o600))
+	goMod := "module app\n\ngo 1.19\n\nrequire outtray v0.1.0\n\nreplace outtray => " + module + "\n"
+	must(t, os.WriteFile(filepath.Join(app, "go.mod"), []byte(goMod), 0o600))
 	must(t, os.WriteFile(filepath.Join(app, "main.go"), []byte(uploader), 0o600))
 	run(app, append(bare, "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off"), "go", "build", "-o", "app", ".")
 	run(app, bare, "cp", filepath.Join(module, "bin", "outtray"), app)

@@ -12,9 +12,9 @@ import (
 
 // How long the steps of an end may take.
 const (
-	// The sidecar promises to be gone this long after its input ended.
-	closeGrace = 5 * time.Second
-	termGrace  = 2 * time.Second
+	// The sidecar promises to be gone 5 s after its input ended.
+	closeGrace = 7 * time.Second
+	termGrace  = 3 * time.Second
 	// One that may go on alone, and has nothing to do, is gone by then.
 	aloneGrace = time.Second
 	// Its last frames may still lie in the pipe after the exit; and what inherited the pipe may hold it open.

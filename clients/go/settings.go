@@ -19,7 +19,8 @@ const (
 // The sidecar stores Lifetime, Retry, Concurrency, Timeouts, TLS, Proxy and HTTP2, for later runs too; each
 // that is given is replaced as a whole (D43). The others are this client's own.
 type Settings struct {
-	// Lifetime is the time from Mutate to the default ExpiresAt, whole milliseconds; at first 14 days.
+	// Lifetime is the time from Mutate to the default ExpiresAt, whole milliseconds; at first what the queue
+	// has stored, or 14 days.
 	Lifetime time.Duration
 	// MaxVarsBytes is how long the JSON text of vars may be, in bytes of UTF-8; at first 1 048 576.
 	MaxVarsBytes int
@@ -57,7 +58,6 @@ type settings struct {
 }
 
 func (s *settings) defaults() {
-	s.lifetime = limitLifetimeMs * time.Millisecond
 	s.maxVars = defaultMaxVars
 	s.enqueueTimeout = defaultEnqueueTimeout
 }

@@ -50,7 +50,7 @@ class Player:
 
     def __init__(self, command, folder, binary):
         self.command, self.folder, self.binary = command, folder, binary
-        self.files, self.count, self.told = folder / "files", 0, {}
+        self.files, self.count = folder / "files", 0
         self.problems = []  # Answers that were not as expected; the scenario goes on after them.
         self.receiver, self.driver, self.sidecars = Receiver(), None, set()
         self.start()
@@ -100,13 +100,10 @@ class Player:
         self.count += 1
         if action["do"] == "close":
             self.sidecar()  # Noted, for its end is waited for.
-        told = {name: value for name, value in action.items() if name not in ("gives", "fails", "later")}
+        told = {name: value for name, value in action.items() if name not in ("gives", "fails")}
         if told["do"] == "open":
             told["dir"] = str(self.folder / "queue")
         self.say({**told, "n": self.count})
-        if "later" in action:
-            self.told[action["later"]] = self.count
-            return []
         return self.answer(action, self.count)
 
     def say(self, instruction):
@@ -114,9 +111,6 @@ class Player:
         line = json.dumps(instruction, ensure_ascii=False, separators=(",", ":"))
         self.driver.stdin.write(line.encode() + b"\n")
         self.driver.stdin.flush()
-
-    def answered(self, action):
-        return self.answer(action, self.told.pop(action["answered"]))
 
     def answer(self, action, number):
         report = self.reports.take({"n": number})
@@ -264,5 +258,5 @@ class Player:
             os.kill(pid, signal.SIGKILL)
         self.receiver.close()
 
-    ACTIONS = {"do": tell, "answered": answered, "hear": hear, "warned": warned, "rows": rows, "arrived": arrived, "letGo": let_go,
+    ACTIONS = {"do": tell, "hear": hear, "warned": warned, "rows": rows, "arrived": arrived, "letGo": let_go,
                "kill": kill, "host": host, "ended": ended, "file": file}

@@ -62,9 +62,10 @@ class Receiver:
                 self.changed.wait_for(lambda: path in self.free, SECONDS)
         content = (answer.get("body", "{}") * answer.get("times", 1)).encode()
         headers = {name: request.headers[name] for name in KEPT if name in request.headers}
-        told = {"method": request.command, "body": described(request.headers, body), "status": answer["status"]}
+        told = {"method": request.command, "body": described(request.headers, body),
+                "status": answer["status"], **({"headers": headers} if headers else {})}
         with self.changed:
-            self.requests.setdefault(path, []).append({**told, **({"headers": headers} if headers else {})})
+            self.requests.setdefault(path, []).append(told)
         request.send_response(answer["status"])
         request.send_header("Content-Length", str(len(content)))
         request.end_headers()

@@ -2,8 +2,8 @@
 
     python3 clients/scenario/run.py [CLIENT...]
 
-README.md says what scenario.json may hold. OUTTRAY names the sidecar, else it is .build/outtray. Ends with the
-table of all results; exit status 1 when a client did not do what the scenario expects, or when two differ.
+README.md says what scenario.json may hold. OUTTRAY names the sidecar, else it is .build/outtray. Ends with
+the table of all results; exit status 1 when a client did not do what the scenario expects, or two differ.
 """
 import concurrent.futures
 import json
@@ -30,9 +30,11 @@ def command_of(client, folder):
         return ["node", str(ROOT / "clients/js/test/driver.mjs")]
     if client == "go":
         driver = str(folder / "driver")
-        subprocess.run(["go", "build", "-o", driver, "./internal/driver"], cwd=ROOT / "clients/go", check=True)
+        build = ["go", "build", "-o", driver, "./internal/driver"]
+        subprocess.run(build, cwd=ROOT / "clients/go", check=True)
         return [driver]
-    return [sys.executable, str(ROOT / "clients/python/tests/driver.py"), {"python": "sync"}.get(client, "async")]
+    kind = "sync" if client == "python" else "async"
+    return [sys.executable, str(ROOT / "clients/python/tests/driver.py"), kind]
 
 
 def play(client, scenario, binary):

@@ -14,12 +14,14 @@ def test_the_clients_behave_as_one(capfd):
 
 @pytest.mark.parametrize("client", ["javascript", "go"])  # Python's own tests certify Python.
 def test_the_client_is_certified(client, tmp_path):
-    done = subprocess.run([*CERTIFY, *run.command_of(client, tmp_path)], capture_output=True, text=True, timeout=120)
+    command = [*CERTIFY, *run.command_of(client, tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "21 passed, 0 failed"), done.stdout
 
 
 def test_a_client_that_differs_is_noticed(monkeypatch, capfd):
-    faulty = [sys.executable, str(run.ROOT / "clients" / "python" / "tests" / "faulty_driver.py"), "ack failures"]
+    driver = run.ROOT / "clients" / "python" / "tests" / "faulty_driver.py"
+    faulty = [sys.executable, str(driver), "ack failures"]
     honest = run.command_of
     monkeypatch.setattr(run, "command_of", lambda client, folder: (
         faulty if client == "asyncio" else honest(client, folder)))

@@ -78,8 +78,9 @@ function checkParts({ parts, file }, path) {
   let next = 0;
   parts.forEach(({ range: { start, end } }, index) => {
     const isEmptyFile = parts.length === 1 && start === 0 && end === 0;
-    if (end <= start && !isEmptyFile) throw invalid(`${path}[${index}].range.end`, 'must be behind its start');
-    if (start !== next) throw invalid(`${path}[${index}].range.start`, `must be ${next}, got ${start}`);
+    const range = `${path}[${index}].range`;
+    if (end <= start && !isEmptyFile) throw invalid(`${range}.end`, 'must be behind its start');
+    if (start !== next) throw invalid(`${range}.start`, `must be ${next}, got ${start}`);
     next = end;
   });
 }

@@ -1,5 +1,5 @@
-// The driver that protocol/certify.py and clients/scenario ask for; protocol/certification/README.md says what
-// it must understand.
+// The driver that protocol/certify.py and clients/scenario ask for; protocol/certification/README.md says
+// what it must understand.
 import { createInterface } from 'node:readline';
 import { createUploadClient } from '../src/index.mjs';
 
@@ -70,7 +70,8 @@ async function carryOut({ n, do: name, ...given }) {
   try {
     report({ n, done: await deeds[name](given) ?? null });
   } catch (error) {
-    report({ n, failed: { code: error.code ?? error.name, message: error.message, path: error.path ?? null } });
+    const { code = error.name, message, path = null } = error;
+    report({ n, failed: { code, message, path } });
   }
 }
 

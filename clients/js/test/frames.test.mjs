@@ -26,9 +26,10 @@ async function replay(calls, chunks) {
     onNoise: () => heard.others.push('noise'),
   });
   for (let answer = 1; answer <= calls; answer++) {
-    connection.call('ping').then((result) => heard.answers.push({ answer, result }), ({ rpcCode, message, data }) => {
-      heard.answers.push({ answer, error: { code: rpcCode, message: message.replace(/^ping: /, ''), data } });
-    });
+    const failed = ({ rpcCode: code, message, data }) => (
+      { answer, error: { code, message: message.replace(/^ping: /, ''), data } });
+    connection.call('ping').then((result) => ({ answer, result }), failed)
+      .then((report) => heard.answers.push(report));
   }
   for (const chunk of chunks) connection.receive(chunk);
   await new Promise((resolve) => setImmediate(resolve));
@@ -44,7 +45,8 @@ for (const { name, calls = 0, ...vector } of vectors) {
     const expected = {
       // Promises that were answered before anybody awaited them go on in the order of their calls.
       answers: reports.filter((report) => 'answer' in report).sort((a, b) => a.answer - b.answer),
-      others: reports.filter((report) => !('answer' in report)).map((each) => ('noise' in each ? 'noise' : each)),
+      others: reports.filter((report) => !('answer' in report))
+        .map((report) => ('noise' in report ? 'noise' : report)),
     };
     assert.deepEqual(await replay(calls, chunks), expected);
     assert.deepEqual(await replay(calls, [whole]), expected);

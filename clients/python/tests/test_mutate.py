@@ -11,7 +11,7 @@ import pytest
 from rig import PING, CheckedFake, Seen, ping, until
 
 from outtray import CallError, InvalidError, UploadClient
-from outtray._definition import Definitions, make_spec
+from outtray._definition import UNSET, Definitions, make_spec
 
 
 def sent(fake):
@@ -256,19 +256,20 @@ def test_B27_B28_B29_headers_merge_without_regard_to_case(client, fake):
         note.mutate({"request": PING})
 
 
-def test_B30_expires_at_is_now_plus_the_lifetime():
+def test_B30_expires_at_is_now_plus_the_lifetime_set_here_else_the_sidecars():
     definitions = Definitions(lambda message, detail: None, now=lambda: 1000.0)
     definitions.add(make_spec("k", lambda vars: vars["request"], None, None, None, None))
 
     def expires(**request):
-        return json.loads(definitions.enqueue("k", {"request": {**PING, **request}}, "a")[1])["request"][
-            "expiresAt"
-        ]
+        params = json.loads(definitions.enqueue("k", {"request": {**PING, **request}}, "a")[1])
+        return params["request"].get("expiresAt")
 
-    assert expires() == 1_000_000 + 14 * 24 * 3600 * 1000
+    assert expires() is None
     assert expires(expiresAt=7) == 7
     definitions.settings.lifetime_ms = 5
     assert expires() == 1_000_005
+    definitions.settings.change(None, UNSET, UNSET, UNSET)
+    assert expires() == 1_000_000 + 14 * 24 * 3600 * 1000
 
 
 def test_ids_that_are_none_are_refused(client):

@@ -227,7 +227,8 @@ func request(vars json.RawMessage) (outtray.Descriptor, error) {
 
 func (d *driver) handle(ctx context.Context, name, mode string, value any, meta outtray.Meta) error {
 	held := d.hold(meta.ID)
-	report(fields{"handler": name, "id": meta.ID, "key": meta.Key, "value": value, "deliveries": meta.Deliveries})
+	report(fields{"handler": name, "id": meta.ID, "key": meta.Key, "value": value,
+		"deliveries": meta.Deliveries})
 	switch mode {
 	case "throw":
 		return errors.New("told to fail")

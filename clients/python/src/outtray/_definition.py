@@ -110,7 +110,8 @@ def make_spec(
 class Settings:
     """What `configure` set on this client."""
 
-    lifetime_ms: int = LIFETIME_MS
+    # None until this client sets one: then that of the sidecar counts.
+    lifetime_ms: Optional[int] = None
     max_vars_bytes: int = MAX_VARS_BYTES
     enqueue_timeout_ms: float = ENQUEUE_TIMEOUT_MS
     headers: Optional[HeadersProvider] = None
@@ -205,7 +206,8 @@ class Definitions:
         request = check.check_descriptor(self._specs[key].request(vars))
         below = check.check_headers(settings.headers(), "headers") if settings.headers else {}
         request["headers"] = merged(below, request.get("headers", {}))
-        request.setdefault("expiresAt", int(self._now() * 1000) + settings.lifetime_ms)
+        if settings.lifetime_ms is not None:
+            request.setdefault("expiresAt", int(self._now() * 1000) + settings.lifetime_ms)
         params = object_text(
             [("id", made_id), ("key", key), ("vars", vars_json), ("request", object_text(request.items()))]
         )
