@@ -58,7 +58,7 @@ class Driver:
         def refuse(raw):
             raise ValueError("told to fail")
 
-        return {"throw": refuse, True: lambda raw: raw, None: None}[message.get("parser")]
+        return {"throw": refuse, True: lambda raw: raw}.get(message.get("parser"))
 
     def request(self, vars):
         return vars["request"]

@@ -171,7 +171,7 @@ func settingsOf(given options) outtray.Settings {
 // define defines a key. Without a parser T has to be Response.
 func (d *driver) define(told instruction) (err error) {
 	var defined *outtray.Defined[json.RawMessage]
-	if told.Parser == nil {
+	if told.Parser == nil || told.Parser == false {
 		defined, err = outtray.Define(d.client, definition[outtray.Response](d, told))
 	} else {
 		parsed := definition[json.RawMessage](d, told)
