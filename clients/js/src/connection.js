@@ -102,7 +102,7 @@ class Connection {
     if (frame === null || typeof frame !== 'object') {
       this.#onNoise(line, 'not a frame');
     } else if (typeof frame.method === 'string') {
-      this.#onNotification(frame.method, frame.params ?? {});
+      this.#onNotification(frame.method, frame.params === undefined ? {} : frame.params);
     } else if (this.#pending.has(frame.id)) {
       this.#settle(frame);
     } else {

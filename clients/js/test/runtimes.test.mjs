@@ -11,7 +11,7 @@ import { BINARY, Receiver, needsBinary } from './sidecar.mjs';
 const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 // The test runner of Node 18.4 has no hooks, so these are the files without processes.
 const UNITS = [
-  'chunkplan', 'client', 'connection', 'conversations', 'define', 'delivery', 'descriptor', 'fake',
+  'chunkplan', 'client', 'connection', 'conversations', 'define', 'delivery', 'descriptor', 'fake', 'frames',
   'handling'];
 const runtimes = {
   node18: { run: [] }, node22: { run: [] }, node24: { run: [] },
