@@ -131,6 +131,6 @@ function distance(from, to) {
 }
 
 module.exports = {
-  anyText, anything, checkArgument, flag, integer, invalid, isPlainObject, list, map, number, object, oneOf, text,
-  value,
+  anyText, anything, checkArgument, flag, integer, invalid, isPlainObject, list, map, number, object, oneOf,
+  text, value,
 };

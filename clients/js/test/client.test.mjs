@@ -13,9 +13,9 @@ test('B84: a client has the members of the API and no others', () => {
   const client = createUploadClient({ sidecar: createFakeSidecar() });
   const members = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).sort();
   assert.deepEqual(members, [
-    'addListener', 'advanceClock', 'cancel', 'chunkPlan', 'close', 'configure', 'constructor', 'define', 'events',
-    'explain', 'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'server', 'setNetwork', 'setWifiOnly', 'stats',
-    'takeDiagnostics', 'updateHeaders']);
+    'addListener', 'advanceClock', 'cancel', 'chunkPlan', 'close', 'configure', 'constructor', 'define',
+    'events', 'explain', 'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'server', 'setNetwork',
+    'setWifiOnly', 'stats', 'takeDiagnostics', 'updateHeaders']);
   assert.deepEqual(Object.keys(client), []);
 });
 

@@ -93,8 +93,8 @@ class UploadClient:
     else OUTTRAY_BINARY, else the one in this package, else `outtray` on PATH; `env` is its whole environment.
     `background` says what it does when this program ends: False stops and keeps all, True goes on until
     nothing is to be sent, a number of seconds goes on at most so long. `virtual_clock` is for tests: the
-    sidecar's clock stands still, and `advance_clock` alone moves it. The sidecar starts with the first call that
-    needs it, and again, at most 5 times in 3 minutes, with the first call after it died.
+    sidecar's clock stands still, and `advance_clock` alone moves it. The sidecar starts with the first call
+    that needs it, and again, at most 5 times in 3 minutes, with the first call after it died.
 
     Handlers run on up to `max_handlers` threads, one at a time for an id; listeners and `on_warning` on one
     other thread. Use it as a context manager, or call `close`. Any thread may use it, but no child after a
