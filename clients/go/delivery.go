@@ -105,8 +105,7 @@ func (d *delivery) receive(text json.RawMessage) {
 	}
 }
 
-// malformed warns about an outcome that nobody can handle, once, and gives it back: kept, it would fill the
-// window.
+// malformed warns about an outcome that nobody can handle, once, and does nothing else (B65).
 func (d *delivery) malformed(event *Settled, err error) {
 	d.mu.Lock()
 	known := d.stopped || d.reported.has(event.EventID)
@@ -115,8 +114,7 @@ func (d *delivery) malformed(event *Settled, err error) {
 	if known {
 		return
 	}
-	d.client.warn(Warning{Message: "an outcome without id, key or kind is released", Err: err, Event: event})
-	d.client.spawn(func() { d.release(event) })
+	d.client.warn(Warning{Message: "an outcome without id, key or kind is dropped", Err: err, Event: event})
 }
 
 // stop lets no further handler start.

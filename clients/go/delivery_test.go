@@ -150,12 +150,12 @@ func TestReplay(t *testing.T) {
 				w.sidecar.Emit("settled", map[string]any{"eventId": "e1", "id": "a", "key": "note.add"})
 				w.sidecar.Emit("settled", map[string]any{"eventId": "e2", "id": 7})
 			}
-			w.released(2)
 			w.sidecar.Emit("settled", seed("e3", "a", ok))
 			w.acknowledged(1)
 			equal(t, "warnings", w.warnings.with("without id, key or kind"), 2)
 			equal(t, "handlers", len(h.all()), 1)
 			equal(t, "rows", len(rows.all()), 0)
+			equal(t, "released", len(w.sent("releaseEvents")), 0)
 		})
 }
 
