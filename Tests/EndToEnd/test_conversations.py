@@ -1,20 +1,16 @@
 """The recorded conversations, and a validated session: what is said, both ways, is in the document."""
 import json
-import pathlib
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from endtoend import binary as binaries
 from endtoend import deadline, rawserver
+from endtoend.document import PROTOCOL, VALIDATOR
 from endtoend.requests import enqueue
 
-PROTOCOL = binaries.ROOT / "protocol"
 CONVERSATIONS = PROTOCOL / "conversations"
-sys.path.insert(0, str(PROTOCOL))
-from validate import Validator  # noqa: E402  (protocol/ is a folder of scripts, no package)
 
 
 def play(command, files):
@@ -60,17 +56,16 @@ class Session:
         sidecar.send_line = record
 
     def problems(self):
-        validator = Validator(json.loads((PROTOCOL / "openrpc.json").read_text(encoding="utf-8")))
         problems = []
         methods = {}
         for message in self.sent:
             methods[json.dumps(message["id"])] = message["method"]
-            problems += [f"{problem}: {message}" for problem in validator.check_request(message)]
+            problems += [f"{problem}: {message}" for problem in VALIDATOR.check_request(message)]
         for frame in self.sidecar.frames:
             if "method" in frame:
-                found = validator.check_event(dict(frame))
+                found = VALIDATOR.check_event(dict(frame))
             else:
-                found = validator.check_response(methods.get(json.dumps(frame["id"])), dict(frame))
+                found = VALIDATOR.check_response(methods.get(json.dumps(frame["id"])), dict(frame))
             problems += [f"{problem}: {frame.text[:500]}" for problem in found]
         return problems
 
@@ -152,6 +147,5 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
     assert kinds >= {"state", "attempt", "settled", "progress"}
     # Of the methods, only that of another clock is missing; it has a conversation of its own.
     assert {message["method"] for message in session.sent} | {"advanceClock"} == {
-        method["name"] for method in json.loads((PROTOCOL / "openrpc.json").read_text())["methods"]
-        if method.get("x-since") != "next"}
+        method["name"] for method in VALIDATOR.document["methods"] if method.get("x-since") != "next"}
     assert session.problems() == []

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 
-from . import deadline
+from . import deadline, document
 from .frames import BadLine, RPCError, parse
 
 EVENTS = ("state", "progress", "attempt", "settled")
@@ -34,6 +34,9 @@ class Sidecar:
         self._is_group = bool(under)
         self.frames = []
         self.faults = []
+        self._requests = document.Requests()
+        # Frames up to here were held against the document.
+        self._held = 0
         self._changed = threading.Condition()
         self._reads = threading.Event()
         self._reads.set()
@@ -50,6 +53,7 @@ class Sidecar:
 
     def send_raw(self, data):
         """Writes bytes to stdin as they are."""
+        self._requests.feed(data)
         view = memoryview(data)
         while view:
             view = view[self.process.stdin.write(view):]
@@ -121,6 +125,8 @@ class Sidecar:
         forgotten, answers that nobody waits for as well."""
         with self._changed:
             frames, self.frames = self.frames, []
+        self._hold_against_the_document(frames)
+        self._held = 0
         return [frame["params"] for frame in frames if frame.get("method") == method]
 
     def wait_events(self, method, count, seconds=deadline.SECONDS, **members):
@@ -234,11 +240,18 @@ class Sidecar:
             os.close(end)
 
     def check(self):
-        """Raises when a line on stdout was none of the protocol's."""
+        """Raises when a line on stdout was none of the protocol's, or not as the document has it."""
         assert not self.faults, self.faults
+        self._hold_against_the_document(self.frames[self._held:])
+        self._held = len(self.frames)
         # A signal may end it in the middle of a line; its own end may not.
         may_cut = (self.process.returncode or 0) < 0 or self._broken or self.may_cut_its_last_line
         assert may_cut or not self._rest, f"a cut last line: {self._rest[:200]!r}"
+
+    def _hold_against_the_document(self, frames):
+        for frame in frames:
+            problems = document.problems(frame, self._requests)
+            assert not problems, f"{problems}: {frame.text[:500]}"
 
     def stderr(self):
         with open(self.log_path, "rb") as log:
