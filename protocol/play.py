@@ -1,9 +1,9 @@
 """Plays recorded conversations against a sidecar and reports the first difference of each.
 
-    python3 protocol/play.py .build/debug/outtray serve -- protocol/conversations/*.jsonl
+    python3 protocol/play.py .build/outtray serve -- protocol/conversations/*.jsonl
 
 Each conversation gets its own process, with `--dir` and a fresh directory behind the command. The format is
-in conversations/README.md. The last line is `5 passed, 0 failed`; exit status 0 when none failed, 64 on wrong
+in conversations/README.md. The last line is `N passed, 0 failed`; exit status 0 when none failed, 64 on wrong
 usage.
 """
 import json

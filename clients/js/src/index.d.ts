@@ -17,7 +17,7 @@ declare global {
 
 /**
  * Makes a client of the queue in a directory. The sidecar process is started by the first call that needs it,
- * and after its death by the next one, at most four times within three minutes.
+ * and after its death by the next one, five starts within three minutes at most.
  *
  * An idle client does not keep Node alive. A call in flight does, so does a `for await` loop over events,
  * and, once `configure` was called, so does an entry enqueued here whose outcome has not come (not with
