@@ -286,3 +286,25 @@ def test_d25_a_comment_is_not_held_up_by_ten_thousand_parts(sidecar, server, tmp
     deadline.until("it goes on", lambda: sidecar.row("a")["bytesSent"] >= 300)
     sidecar.call("cancel", id="a")
     assert sidecar.settled("a")["kind"] == "cancelled"
+
+
+@pytest.mark.parametrize("staging", ["reference", "copy"])
+def test_d28_the_file_of_parts_may_stay_where_it_is(sidecar, server, bodies, tmp_path, staging):
+    """D26, D28: by reference or copied, each part is its range, and the caller's file is left alone."""
+    path, content = source(tmp_path, 300_000)
+    ranges = ranges_of(sidecar, len(content), 100_000)
+    enqueue_parts(sidecar, server, path, ranges, staging=staging)
+    assert sidecar.settled("a")["bytesSent"] == len(content)
+    assert_tiled(server, ranges, content)
+    assert path.read_bytes() == content
+
+
+def test_d28_a_change_of_the_file_that_parts_refer_to_settles_them(sidecar, server, tmp_path):
+    """D28: nothing of another file is sent, and the outcome says `file`."""
+    path, content = source(tmp_path, 200_000)
+    sidecar.call("pause")
+    enqueue_parts(sidecar, server, path, ranges_of(sidecar, len(content), 100_000), staging="reference")
+    path.write_bytes(content + b"more")
+    sidecar.call("resume")
+    assert sidecar.settled("a")["error"]["errorKind"] == "file"
+    assert server.seen() == []
