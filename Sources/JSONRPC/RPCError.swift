@@ -50,13 +50,6 @@ package struct RPCError: Error, Sendable {
       path: "id", extra: [("id", id.raw)])
   }
 
-  /// No method has this name.
-  package static func unknownMethod(_ name: String) -> RPCError {
-    RPCError(
-      code: -32601, kind: "E_METHOD", message: "unknown method \(JSONPath.member(name, of: ""))",
-      path: "method")
-  }
-
   /// Input that cannot be sent or understood; `message` names the member and says what is right.
   package static func invalid(_ path: String, _ message: String) -> RPCError {
     RPCError(code: -32602, kind: "E_INVALID", message: message, path: path)

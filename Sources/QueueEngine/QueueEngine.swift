@@ -64,14 +64,15 @@ package final class QueueEngine {
   }
 
   private func noteStart(now: Moment) throws(StoreError) -> BootRecord {
-    try store.write(durable: true) { writer in
+    var turn = Turn(engine: self, now: now)
+    let record = try store.write(durable: true) { writer in
       let record = try bootRecord(writer, now: now)
       try writer.addDiagnostic(record.diagnostic, isBoot: true)
-      for entry in try writer.running() {
-        try writer.update(entry.orphaned(now: now).entry, from: entry)
-      }
+      for entry in try writer.running() { try turn.apply(entry.orphaned(now: now), from: entry, writer) }
       return record
     }
+    conclude(turn)
+    return record
   }
 
   /// One turn: decides the commands in order, commits them together, then answers and acts. When the commit
@@ -237,8 +238,7 @@ extension Command {
   var isRequest: Bool {
     switch self {
     case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
-      .subscribe,
-      .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
+      .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
       true
     case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
       .giveUp:

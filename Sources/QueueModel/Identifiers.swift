@@ -48,8 +48,7 @@ package struct EntryKey: ByteComparedText {
 }
 
 /// Names one connection of a host; given by whoever accepts connections, never twice, over starts either:
-/// what
-/// an entry remembers of an earlier start must name nobody.
+/// what an entry remembers of an earlier start must name nobody.
 package struct HostID: Hashable, Sendable {
   package let number: Int64
 

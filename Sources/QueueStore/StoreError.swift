@@ -45,16 +45,6 @@ package enum StoreError: Error, Sendable {
     }
   }
 
-  /// A sync failed: whatever it covered must not be believed until the database was opened again (D36).
-  package var isSyncFailure: Bool {
-    switch self {
-    case .failed(let code, _):
-      [SQLITE_IOERR | 4 << 8, SQLITE_IOERR | 5 << 8].contains(code)
-    case .unsettled: true
-    case .unusable, .locked, .newerSchema, .aborted: false
-    }
-  }
-
   var isUniqueness: Bool {
     switch self {
     case .failed(let code, _): code == SQLITE_CONSTRAINT | 8 << 8

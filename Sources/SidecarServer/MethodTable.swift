@@ -6,11 +6,9 @@ import OuttrayProtocol
 struct MethodTable {
   private static let served: [any (ServedMethod & Sendable).Type] = [
     Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Pause.self, Resume.self,
-    SetWifiOnly.self,
-    SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self, Unsubscribe.self, AckEvents.self,
-    ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self, StatsMethod.self, Explain.self,
-    Ping.self,
-    AdvanceClock.self, Shutdown.self, Discover.self,
+    SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self,
+    Unsubscribe.self, AckEvents.self, ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self,
+    StatsMethod.self, Explain.self, Ping.self, AdvanceClock.self, Shutdown.self, Discover.self,
   ]
 
   private static let byName = Dictionary(

@@ -115,11 +115,13 @@ def test_a_queue_03_resuming_twice_sends_once(sidecar, server):
     assert len(server.seen()) == 50
 
 
-def test_b246_a_paused_entry_expires_when_it_is_resumed(sidecar, server):
+def test_b246_a_paused_entry_expires_when_it_is_resumed(start, server):
     """B246, D4."""
+    sidecar = start("--virtual-clock")
+    sidecar.subscribe()
     sidecar.call("pause")
-    enqueue(sidecar, server.url("/x"), id="a", expiresAt=int(time.time() * 1000) + 200)
-    time.sleep(0.5)
+    enqueue(sidecar, server.url("/x"), id="a", expiresAt=sidecar.call("ping")["now"] + 200)
+    sidecar.call("advanceClock", ms=500)
     assert sidecar.row("a")["state"] == "paused" and sidecar.events("settled") == []
     sidecar.call("resume")
     assert sidecar.settled("a")["error"]["errorKind"] == "expired"

@@ -43,14 +43,6 @@ import Testing
     #expect(reply["error"]?["data"]?["id"]?.description == #""\u0061""#)
   }
 
-  @Test("An unknown method is named, but not at any length")
-  func unknownMethod() throws {
-    let error = RPCError.unknownMethod(String(repeating: "m", count: 5000))
-    #expect(error.code == -32601)
-    #expect(error.kind == "E_METHOD")
-    #expect(error.message.count < 100)
-  }
-
   @Test("A-RPC-05: no line holds a control character, DEL or a line separator but its own LF at the end")
   func oneLine() throws {
     let hostile = "\u{0}\n\r\t\u{1F}\u{7F}\u{2028}\u{2029}\u{85}\u{1F600}"

@@ -126,7 +126,6 @@ struct TransactionTests {
       }
     }
     guard case .unsettled(let turn, _)? = error else { throw try #require(error) }
-    #expect(error?.isSyncFailure == true)
     #expect(throws: StoreError.self) { try store.stands(turn) }
     #expect(throws: StoreError.self) {
       try store.write(durable: false) { _ in Issue.record("nothing may be written") }

@@ -21,9 +21,6 @@ struct RequestReader {
 
   init(maxBody: Int) { self.maxBody = maxBody }
 
-  /// A request has begun and is not whole.
-  var isInside: Bool { missing != nil || !head.isEmpty }
-
   mutating func feed(_ bytes: [UInt8], _ emit: (Piece) -> Void) {
     var rest = bytes[...]
     while !rest.isEmpty && !isRefused {

@@ -9,6 +9,8 @@ export type {
   Progress, Range, Retry, State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
 } from './protocol.js';
 
+export { CallError, ClientError, SidecarExited, SpawnError } from './errors.js';
+
 declare global {
   interface SymbolConstructor {
     readonly asyncDispose: unique symbol;
@@ -263,8 +265,8 @@ export interface ClientEvents {
   /** One HTTP request and what came of it. */
   attempt: Attempt;
   /**
-   * State events were lost to this slow reader. All rows follow as `state`; one that `events()` gave because you
-   * read it slowly is followed by none: read `getRequests`.
+   * State events were lost to this slow reader. All rows follow as `state`; one that `events()` gave
+   * because you read it slowly is followed by none: read `getRequests`.
    */
   resync: undefined;
 }
@@ -342,8 +344,8 @@ export interface UploadClient {
   ping(): Promise<{ now: number }>;
 
   /**
-   * With `virtualClock`: moves the sidecar's clock by `ms` milliseconds and resolves once what is due by then has
-   * begun or settled.
+   * With `virtualClock`: moves the sidecar's clock by `ms` milliseconds and resolves once what is due by
+   * then has begun or settled.
    * @throws {CallError} `E_METHOD`: the clock is the machine's
    */
   advanceClock(ms: number): Promise<{ now: number }>;
@@ -379,50 +381,4 @@ export interface UploadClient {
   close(): Promise<void>;
   /** Same as `close`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** The sidecar answered with an error. Switch on `code`. */
-export declare class CallError extends Error {
-  constructor(method: string, error: { code: number; message: string; data?: object });
-  readonly method: string;
-  /** Such as `E_INVALID`; `E_UNKNOWN` when the answer names none. */
-  readonly code: string;
-  /** The number of JSON-RPC. */
-  readonly rpcCode: number;
-  /** Where in the params the fault is. */
-  readonly path?: string;
-  readonly data?: { readonly [name: string]: unknown };
-}
-
-/** This client refuses to send something, or can no longer send it. */
-export declare class ClientError extends Error {
-  constructor(code: ClientError['code'], message: string, options?: { path?: string; cause?: Error });
-  /**
-   * `E_RESTARTS`: the sidecar ended five times within three minutes. `E_NOT_CONFIGURED`: `configure` comes
-   * first.
-   */
-  readonly code: 'E_INVALID' | 'E_LINE_TOO_LONG' | 'E_CLOSED' | 'E_RESTARTS' | 'E_NOT_CONFIGURED';
-  /** Which field or option, such as `request.parts[2].url`. */
-  readonly path?: string;
-}
-
-/** The sidecar ended before it answered. Accepted work is on disk; the next call starts it again. */
-export declare class SidecarExited extends Error {
-  constructor(exit: { exitCode: number | null; signal: string | null; stderr: string; entryId?: string });
-  readonly code: 'E_SIDECAR_EXITED';
-  /** null when a signal ended it. */
-  readonly exitCode: number | null;
-  /** Name of the signal, or null. */
-  readonly signal: string | null;
-  /** The last 64 KiB of what it wrote to stderr. */
-  readonly stderr: string;
-  /** From `mutate`: the id to repeat the call under. */
-  readonly entryId?: string;
-}
-
-/** The sidecar could not be started; `code` tells what was missing. */
-export declare class SpawnError extends Error {
-  constructor(code: SpawnError['code'], message: string, options?: { cause?: Error });
-  readonly code:
-    'E_BINARY_MISSING' | 'E_CWD_MISSING' | 'E_LOADER_MISSING' | 'E_SPAWN' | 'E_START_TIMEOUT';
 }
