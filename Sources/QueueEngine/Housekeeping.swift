@@ -56,6 +56,7 @@ extension Turn {
     var boot = boot
     boot.orphans = report.count
     try writer.addDiagnostic(boot.diagnostic, isBoot: true)
+    log(.info, LogLine(boot.diagnostic))
     state.isSwept = true
     let waiting = state.waitingForSweep
     state.waitingForSweep = []

@@ -8,6 +8,7 @@ package final class QueueEngine {
   let transport: any Transport
   let clock: any Clock
   let randomness: any Randomness
+  let log: any Log
   /// Hands work to a worker; `Command.staged` brings what came of it.
   let stage: (StagingWork) -> Void
   var state: EngineState
@@ -37,12 +38,13 @@ package final class QueueEngine {
   /// `Command.networkDetected` says otherwise.
   package init(
     store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
-    network: Network = Network(), stage: @escaping (StagingWork) -> Void
+    network: Network = Network(), log: any Log = SilentLog(), stage: @escaping (StagingWork) -> Void
   ) throws(StoreError) {
     self.store = store
     self.transport = transport
     self.clock = clock
     self.randomness = randomness
+    self.log = log
     self.stage = stage
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
     state.detectedNetwork = network
@@ -131,7 +133,7 @@ package final class QueueEngine {
   /// The turn stands: its state holds, its effects run.
   private func conclude(_ turn: Turn) {
     if turn.wrote {
-      failedCommits = 0
+      storeIsWell()
       storeRestsUntil = nil
     }
     state = turn.state
@@ -173,11 +175,16 @@ package final class QueueEngine {
     guard store.hasUnwrittenDiagnostics else { return }
     do throws(StoreError) {
       try store.writeDiagnostics()
-      failedCommits = 0
+      storeIsWell()
     } catch {
       store.meet(error)
       rest(error)
     }
+  }
+
+  private func storeIsWell() {
+    if failedCommits > 0 { log.write(.warn, "the database can be written again") }
+    failedCommits = 0
   }
 
   /// Trouble is told once, and again when there was none in between.

@@ -27,6 +27,7 @@ struct Turn {
     case stage(StagingWork)
     case discard(StagedBody)
     case removeMoved
+    case log(LogLine)
   }
 
   init(engine: QueueEngine, now: Moment) {
@@ -55,6 +56,11 @@ struct Turn {
     effects.append(.answer { reply(.failure(refusal)) })
   }
 
+  /// What is logged has happened, so it is written after the commit as well.
+  mutating func log(_ level: LogLevel, _ line: @autoclosure () -> LogLine) {
+    if engine.log.wants(level) { then(.log(line())) }
+  }
+
   /// Runs the effects, in order, after the commit, and then the reads.
   func act() {
     for effect in effects {
@@ -67,6 +73,7 @@ struct Turn {
       case .stage(let work): engine.stage(work)
       case .discard(let body): engine.store.discard(body)
       case .removeMoved: engine.store.removeMoved()
+      case .log(let line): engine.log.write(line)
       }
     }
     for read in reads { read() }
@@ -146,7 +153,9 @@ struct Turn {
       case .stop(let attempt):
         land(attempt)
         then(.stop(attempt))
-      case .attempt(let event): tell(.attempt, about: entry.key, .attempt(event))
+      case .attempt(let event):
+        tell(.attempt, about: entry.key, .attempt(event))
+        log(.info, LogLine(event, origin: entry.origin))
       case .progress(let bytesSent):
         tell(
           .progress, about: entry.key,
@@ -154,6 +163,7 @@ struct Turn {
       case .state: tellState(of: entry)
       }
     }
+    if let outcome = decision.outcome { log(.info, LogLine(outcome)) }
     switch entry.state {
     case .running: mustBeLogged()
     // Parts that begin need no more; what came of one is an answer.

@@ -29,6 +29,7 @@ package final class QueueStore {
   /// The damage that was met while running; nothing is written any more (D37).
   package private(set) var damage: StoreError?
   private let unwritten = UnwrittenDiagnostics()
+  private let log: any Log
   /// Housekeeping that has failed and not succeeded since.
   var troubles: Set<Chore> = []
 
@@ -40,7 +41,8 @@ package final class QueueStore {
   ///   - bootID: names the start of the system; nil reads it.
   ///   - reading: gives both clocks from now on; nil reads the machine's.
   package init(
-    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil
+    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil,
+    log: any Log = SilentLog()
   ) throws(StoreError) {
     let directory = try QueueDirectory(preparing: path)
     let bootID = bootID ?? QueueTime.systemBootID()
@@ -63,6 +65,7 @@ package final class QueueStore {
       database = try QueueStore.open(directory, now, bootID)
     }
     self.directory = directory
+    self.log = log
     identity = database.meta.identity
     turn = database.meta.turn
     lastWall = database.meta.last.wall
@@ -146,6 +149,7 @@ package final class QueueStore {
     for name in tables.bodies.claimedInTransaction { folder.claim(name) }
     tables.bodies.transactionEnded(committed: true)
     unwritten.transactionEnded(committed: true)
+    for diagnostic in writer.takeUnlogged() { log.write(LogLine(diagnostic)) }
     if needsSync { try settle() }
     return value
   }
@@ -165,6 +169,7 @@ package final class QueueStore {
     tables.outcomes.forget()
     tables.bodies.transactionEnded(committed: false)
     unwritten.transactionEnded(committed: false)
+    _ = writer.takeUnlogged()
     guard tables.connection.isInTransaction else { return }
     // Where SQLite cannot even take its own changes back, the next transaction begins on a new connection.
     do { try tables.connection.execute("ROLLBACK") } catch { isDoubtful = true }
@@ -225,7 +230,9 @@ package final class QueueStore {
 
   /// Keeps a diagnostic in memory until a transaction that changes something can store it; the newest 50.
   package func note(_ level: Diagnostic.Level, _ message: String, _ error: String) {
-    unwritten.add(Diagnostic(at: time.moment.wall, level: level, message: message, error: error))
+    let diagnostic = Diagnostic(at: time.moment.wall, level: level, message: message, error: error)
+    unwritten.add(diagnostic)
+    log.write(LogLine(diagnostic))
   }
 
   /// Some are not stored yet.

@@ -12,6 +12,7 @@ final class Hosts {
   private let engine: EngineThread
   private let limits: WireLimits
   private let randomness: any Randomness
+  private let log: any Log
   private var sessions: [HostID: HostSession] = [:]
   private var attachPoint: AttachPoint?
   /// Somebody waits to be let in, and the process can have no further descriptor.
@@ -28,13 +29,15 @@ final class Hosts {
   var onArrival: () -> Void = {}
 
   init(
-    loop: EventLoop, waker: Waker, engine: EngineThread, limits: WireLimits, randomness: any Randomness
+    loop: EventLoop, waker: Waker, engine: EngineThread, limits: WireLimits, randomness: any Randomness,
+    log: any Log
   ) {
     self.loop = loop
     self.waker = waker
     self.engine = engine
     self.limits = limits
     self.randomness = randomness
+    self.log = log
   }
 
   /// Takes a host in; it may ask as soon as the loop runs.
@@ -60,6 +63,12 @@ final class Hosts {
     session.onDisconnect = wish
     onDisconnect = onDisconnect.lasting(wish)
     engine.submit(.connected(session.id, session.connection))
+    log.write(
+      .info, "a host has come",
+      [
+        .init("host", session.id.number), .init("role", session.role.rawValue),
+        .init("onDisconnect", wish.text),
+      ])
   }
 
   // MARK: Attaching
@@ -70,7 +79,7 @@ final class Hosts {
     do throws(LoopError) {
       attachPoint = try AttachPoint(in: directory)
     } catch {
-      Log.note("no further process can be attached: \(error)")
+      log.write(.warn, "no further process can be attached", [.init("error", "\(error)")])
     }
     watchAttachPoint()
   }
@@ -80,7 +89,7 @@ final class Hosts {
     do throws(LoopError) {
       _ = try loop.add(attachPoint.descriptor, events: clinux_epoll_in) { [unowned self] _ in letIn() }
     } catch {
-      Log.note("no further process can be attached: \(error)")
+      log.write(.warn, "no further process can be attached", [.init("error", "\(error)")])
     }
   }
 
@@ -101,7 +110,7 @@ final class Hosts {
           try admit(wire, as: .attached, onDisconnect: nil)
         } catch {
           wire.close()
-          Log.note("a process could not be attached: \(error)")
+          log.write(.warn, "a process could not be attached", [.init("error", "\(error)")])
         }
       }
     }
@@ -144,6 +153,7 @@ final class Hosts {
     guard let session = sessions[id], !session.hasLeft else { return }
     if session.onDisconnect == nil { return dismiss(session) }
     session.hasLeft = true
+    log.write(.info, "a host has gone", [.init("host", id.number), .init("role", session.role.rawValue)])
     onEnd(session)
   }
 

@@ -16,6 +16,7 @@ package final class Sidecar {
   /// With --virtual-clock; nil goes by the machine's.
   package let virtualClock: VirtualClock?
   let randomness = SystemRandomness()
+  let log: any Log
   private let loop: EventLoop
   private let waker: Waker
   private let timers: Timers
@@ -46,9 +47,10 @@ package final class Sidecar {
   /// `watchesParent` ends the process when the parent at start has ended, whoever holds stdin.
   package init(
     directory: String, version: String, limits: WireLimits, watchesParent: Bool,
-    virtualClock: VirtualClock? = nil
+    virtualClock: VirtualClock? = nil, log: any Log
   ) throws {
     self.directory = directory
+    self.log = log
     self.virtualClock = virtualClock
     self.version = version
     self.limits = limits
@@ -61,8 +63,8 @@ package final class Sidecar {
     signals = try Signals()
     let engine = EngineThread { timers.set($0) }
     self.engine = engine
-    hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness)
-    let network = try NetworkWatch()
+    hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness, log: log)
+    let network = try NetworkWatch(log: log)
     self.network = network
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
     try timers.register(on: loop) { engine.submit(.tick) }
@@ -104,21 +106,25 @@ package final class Sidecar {
   /// and a drain is left to the end of the last of them.
   func shutDown(for session: HostSession, drains: Bool) {
     session.hasAskedForEnd = true
+    log.write(
+      .info, "a host asks for the end",
+      [.init("host", session.id.number), .init("mode", drains ? "drain" : "now")])
     if drains { hosts.wish(.drain) }
     if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     guard session.role == .owner else {
       hosts.leave(session)
       return lastHostLeft(drains ? hosts.onDisconnect : .exit)
     }
-    guard drains else { return end() }
+    guard drains else { return end("shutdown") }
     // It hears of its queue until its process ends, or goes on for another host.
     session.hasLeft = true
     lastHostLeft(.drain)
   }
 
   /// Accepts nothing new from now on; running transfers stop.
-  private func end() {
+  private func end(_ reason: String) {
     guard ending == nil else { return }
+    log.write(.info, "the end begins", [.init("reason", reason)])
     let deadline = timers.bootTime() + Sidecar.patienceMs
     ending = Ending(deadline: deadline)
     hosts.closeDoor()
@@ -149,7 +155,8 @@ package final class Sidecar {
   }
 
   private func lastHostLeft(_ wish: OnDisconnect) {
-    guard wish != .exit else { return end() }
+    guard wish != .exit else { return end("the last host is gone") }
+    log.write(.info, "the last host is gone; the queue goes on", [.init("onDisconnect", wish.text)])
     let (until, overflow) = timers.bootTime().addingReportingOverflow(wish.patience)
     aloneUntil = overflow ? .max : until
     drain.begin()
@@ -160,6 +167,7 @@ package final class Sidecar {
   /// A host has come back. One that asked for a drain is let go, as if the other had been there before.
   private func stayForHosts() {
     guard aloneUntil != nil else { return }
+    log.write(.info, "a host is there again")
     aloneUntil = nil
     drain.cancel()
     if let owner, owner.hasLeft, !owner.isDismissed { hosts.leave(owner) }
@@ -192,7 +200,7 @@ package final class Sidecar {
 
   private func endIfDone() {
     if let aloneUntil, ending == nil, drain.isDone || timers.bootTime() >= aloneUntil {
-      end()
+      end(drain.isDone ? "nothing is left to send" : "the time to stay is over")
     }
     guard let ending else { return }
     if hosts.areServed { return loop.end() }
@@ -202,6 +210,7 @@ package final class Sidecar {
 
   /// What is still being copied is refused, and nothing of it kept.
   private func giveUp() {
+    log.write(.warn, "copies that had not ended in time were given up")
     engine.submit(.giveUp)
     let deadline = timers.bootTime() + 500
     ending = Ending(deadline: deadline, gaveUp: true)
@@ -214,7 +223,7 @@ package final class Sidecar {
     default:
       if wasSignalled { _exit(0) }
       wasSignalled = true
-      end()
+      end(signal == SIGHUP ? "SIGHUP" : signal == SIGINT ? "SIGINT" : "SIGTERM")
     }
   }
 
@@ -223,6 +232,7 @@ package final class Sidecar {
     _ = try loop.add(descriptor, events: clinux_epoll_in) { [unowned self] _ in
       loop.remove(descriptor)
       close(descriptor)
+      log.write(.info, "the parent process has ended")
       owner?.wire.hangUp()
     }
   }

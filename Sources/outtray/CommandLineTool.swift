@@ -16,7 +16,7 @@ enum CommandLineTool {
 
   static let usage = """
     usage: outtray serve --dir DIR [--max-line BYTES] [--on-disconnect WHAT] [--no-parent-watch]
-                         [--virtual-clock]
+                         [--virtual-clock] [--log-level LEVEL] [--log-format text | json]
            outtray check [--url URL] [--dir DIR] [--keep] [--json]
            outtray --version | --help
 
@@ -33,6 +33,10 @@ enum CommandLineTool {
                           or go on until nothing is left to send; or that, but at most so long
       --no-parent-watch   do not end when the parent process has ended
       --virtual-clock     for tests: the queue's clock stands still, and advanceClock moves it
+      --log-level error | warn | info | debug
+                          what is told on stderr (default warn)
+      --log-format text | json
+                          a line for people (the default), or a JSON object a line
 
     exit status: 0; 64 usage; 70 internal; 73 the directory cannot be used; 75 it is locked
     """

@@ -16,7 +16,7 @@ enum Options {
 
   private enum Code: Int32 {
     case directory = 256
-    case maxLine, onDisconnect, noParentWatch, virtualClock, url, keep, json, help
+    case maxLine, onDisconnect, noParentWatch, virtualClock, logLevel, logFormat, url, keep, json, help
   }
 
   static func read(_ arguments: [String]) throws(Problem) -> Options {
@@ -38,7 +38,7 @@ enum Options {
       [
         ("dir", true, .directory), ("max-line", true, .maxLine), ("on-disconnect", true, .onDisconnect),
         ("no-parent-watch", false, .noParentWatch), ("virtual-clock", false, .virtualClock),
-        ("help", false, .help),
+        ("log-level", true, .logLevel), ("log-format", true, .logFormat), ("help", false, .help),
       ]
     ) { (code, value) throws(Problem) in
       switch code {
@@ -54,6 +54,8 @@ enum Options {
         }
         options.onDisconnect = wish
       case .noParentWatch: options.watchesParent = false
+      case .logLevel: options.logLevel = try choice(value, of: "--log-level")
+      case .logFormat: options.logForm = try choice(value, of: "--log-format")
       case .virtualClock: options.isClockVirtual = true
       case .help: wantsHelp = true
       case .url, .keep, .json: break
@@ -62,6 +64,17 @@ enum Options {
     if wantsHelp { return .help(CommandLineTool.usage) }
     guard !options.directory.isEmpty else { throw Problem(message: "--dir: is required") }
     return .serve(options)
+  }
+
+  /// One of the raw values of `Value`.
+  private static func choice<Value: RawRepresentable & CaseIterable>(
+    _ text: String, of option: String
+  ) throws(Problem) -> Value where Value.RawValue == String {
+    guard let value = Value(rawValue: text) else {
+      let names = Value.allCases.map(\.rawValue).joined(separator: ", ")
+      throw Problem(message: "\(option): must be one of \(names)")
+    }
+    return value
   }
 
   private static func check(_ arguments: [String]) throws(Problem) -> Options {
@@ -91,7 +104,7 @@ enum Options {
       case .keep: options.keeps = true
       case .json: options.writesJSON = true
       case .help: wantsHelp = true
-      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock: break
+      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock, .logLevel, .logFormat: break
       }
     }
     return wantsHelp ? .help(Check.usage) : .check(options)

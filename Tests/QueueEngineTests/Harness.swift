@@ -12,6 +12,7 @@ final class Harness {
   let clock = ManualClock()
   let transport = ScriptedTransport()
   let randomness: SeededRandomness
+  private let log: any Log
   private let desk = StagingDesk()
   private var opened: Opened?
   private(set) var host = RecordingHost()
@@ -28,7 +29,8 @@ final class Harness {
     let engine: QueueEngine
   }
 
-  init(seed: UInt64 = 1) throws {
+  init(seed: UInt64 = 1, log: any Log = SilentLog()) throws {
+    self.log = log
     directory = Harness.parent + "outtray-engine-" + UUID().uuidString
     randomness = SeededRandomness(seed: seed)
     try start()
@@ -54,10 +56,11 @@ final class Harness {
   }
 
   private func start(connects: Bool = true) throws {
-    let store = try QueueStore(directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)")
+    let store = try QueueStore(
+      directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)", log: log)
     clock.setOffset(store.steadyOffset)
     let engine = try QueueEngine(
-      store: store, transport: transport, clock: clock, randomness: randomness,
+      store: store, transport: transport, clock: clock, randomness: randomness, log: log,
       stage: { [desk] in desk.take($0) })
     opened = Opened(store: store, engine: engine)
     try engine.recover()
