@@ -247,7 +247,8 @@ extension Command {
     case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
       .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
       true
-    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+    case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
+      .finish,
       .giveUp:
       false
     }
@@ -267,7 +268,8 @@ extension Command {
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
     case .explain(_, let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+    case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
+      .finish,
       .giveUp:
       return false
     }

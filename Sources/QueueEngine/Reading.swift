@@ -88,6 +88,9 @@ extension QueueEngine {
     return entries
   }
 
+  /// An attempt is in the transport's hands.
+  package var isTransmitting: Bool { !state.flights.isEmpty }
+
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
   package func isDrained() -> Bool {
     // Nothing goes on in a damaged store.

@@ -108,6 +108,10 @@ struct Turn {
     case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
     case .networkDetected(let network, let isNewRoute):
       try networkDetected(network, isNewRoute: isNewRoute, writer)
+    case .noticed(let level, let message, let error):
+      mustSync()
+      try writer.addDiagnostic(
+        Diagnostic(at: now.wall, level: level, message: message, error: error), isBoot: false)
     case .swept(let report, let boot): try swept(report, boot, writer)
     case .staged(let ticket, let result): try staged(ticket, result, writer)
     case .report(let attempt, let report): try self.report(attempt, report, writer)

@@ -97,18 +97,26 @@ final class AttachPoint {
 
 /// The first line in each direction between a process that attaches and the owner.
 enum AttachGreeting {
-  /// The line of the process that attaches, with what it wants once its host is gone.
-  static func request(_ onDisconnect: OnDisconnect) -> [UInt8] {
-    Array("outtray-attach \(version) \(onDisconnect.text)\n".utf8)
+  /// What the process that attaches wants of the one that owns the queue.
+  struct Wish: Equatable {
+    /// Once its host is gone.
+    var onDisconnect = OnDisconnect.exit
+    var keepsAwake = false
+  }
+
+  static func request(_ wish: Wish) -> [UInt8] {
+    Array("outtray-attach \(version) \(wish.onDisconnect.text)\(wish.keepsAwake ? " keep-awake" : "")\n".utf8)
   }
 
   static let accepted = Array("outtray-attach \(version)\n".utf8)
 
   /// Reads `request` without its line end; nil when it is none of this version's.
-  static func read(_ line: [UInt8]) -> OnDisconnect? {
+  static func read(_ line: [UInt8]) -> Wish? {
     let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-    guard words.count == 3, words[0] == "outtray-attach", words[1] == "\(version)" else { return nil }
-    return OnDisconnect(String(words[2]))
+    guard words.count >= 3, words[0] == "outtray-attach", words[1] == "\(version)",
+      let onDisconnect = OnDisconnect(String(words[2])), [[], ["keep-awake"]].contains(words[3...])
+    else { return nil }
+    return Wish(onDisconnect: onDisconnect, keepsAwake: words.count > 3)
   }
 
   private static let version = 1

@@ -27,6 +27,8 @@ final class Hosts {
   var onEnd: (HostSession) -> Void = { _ in }
   /// An attached host has greeted.
   var onArrival: () -> Void = {}
+  /// An attached host wants the machine to stay awake while requests are sent.
+  var onWishToKeepAwake: () -> Void = {}
 
   init(
     loop: EventLoop, waker: Waker, engine: EngineThread, limits: WireLimits, randomness: any Randomness,
@@ -145,7 +147,8 @@ final class Hosts {
       return dismiss(session)
     }
     session.connection.greet(AttachGreeting.accepted)
-    welcome(session, wish)
+    welcome(session, wish.onDisconnect)
+    if wish.keepsAwake { onWishToKeepAwake() }
     onArrival()
   }
 

@@ -17,12 +17,13 @@ package final class Relay: Sendable {
 
   /// Greets the owner of `directory`; nil when nobody there answers before `deadline`, boot clock in ms.
   package init?(
-    to directory: String, onDisconnect: OnDisconnect, maxLine: Int, deadline: Int64, log: DescriptorLog
+    to directory: String, onDisconnect: OnDisconnect, keepsAwake: Bool, maxLine: Int, deadline: Int64,
+    log: DescriptorLog
   ) {
     // An owner that ends leaves connections behind that nobody reads.
     signal(SIGPIPE, SIG_IGN)
     guard let owner = AttachPoint.connect(to: directory) else { return nil }
-    let greeting = AttachGreeting.request(onDisconnect)
+    let greeting = AttachGreeting.request(.init(onDisconnect: onDisconnect, keepsAwake: keepsAwake))
     guard writeAll(greeting, to: owner),
       Relay.reads(AttachGreeting.accepted, from: owner, before: deadline)
     else {

@@ -23,6 +23,8 @@ package final class Sidecar {
   private let signals: Signals
   private let hosts: Hosts
   private let network: NetworkWatch
+  /// At work once a host has asked for it.
+  let awake: AwakeLock
   private var ending: Ending?
   /// Without hosts until this time, boot clock in ms, or until nothing is left to do.
   private var aloneUntil: Int64?
@@ -64,6 +66,10 @@ package final class Sidecar {
     let engine = EngineThread { timers.set($0) }
     self.engine = engine
     hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness, log: log)
+    awake = try AwakeLock { [engine] fault in
+      let message = "the machine cannot be kept awake while requests are sent"
+      engine.submit(.noticed(.warn, message, error: fault.reason))
+    }
     let network = try NetworkWatch(log: log)
     self.network = network
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
@@ -77,10 +83,14 @@ package final class Sidecar {
 
   /// Serves the host on the standard streams, and those that attach, until the end of its life (protocol,
   /// section 5).
-  package func serve(onDisconnect: OnDisconnect) throws {
+  ///
+  /// - Parameter keepsAwake: the machine, while requests are sent; attached hosts may wish for it too.
+  package func serve(onDisconnect: OnDisconnect, keepsAwake: Bool = false) throws {
     hosts.onFrame = { [unowned self] in received($0, from: $1) }
     hosts.onEnd = { [unowned self] in hostEnded($0) }
     hosts.onArrival = { [unowned self] in stayForHosts() }
+    hosts.onWishToKeepAwake = { [unowned self] in keepAwake() }
+    if keepsAwake { keepAwake() }
     owner = try hosts.admit(try Wire.takingStandardStreams(), as: .owner, onDisconnect: onDisconnect)
     hosts.listen(in: directory)
     // A regular file has no event that would begin the reading.
@@ -91,6 +101,14 @@ package final class Sidecar {
     }
     hosts.closeDoor()
     endEngine()
+  }
+
+  private func keepAwake() {
+    do throws(ThreadError) {
+      try awake.begin()
+    } catch {
+      log.write(.warn, "the machine is not kept awake: there is no thread for it")
+    }
   }
 
   private func received(_ frame: Frame, from session: HostSession) {
@@ -179,7 +197,8 @@ package final class Sidecar {
     timers.setOffset(offset)
     let box = Handover(engine)
     let thread = self.engine
-    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker] engine in
+    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker, awake] engine in
+      awake.note(isTransmitting: engine.isTransmitting)
       if drain.isReached({ engine.isDrained() }) { waker.wake() }
     }
     let finished = engineEnded

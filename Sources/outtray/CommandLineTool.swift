@@ -16,7 +16,7 @@ enum CommandLineTool {
 
   static let usage = """
     usage: outtray serve --dir DIR [--max-line BYTES] [--on-disconnect WHAT] [--no-parent-watch]
-                         [--virtual-clock] [--log-level LEVEL] [--log-format text | json]
+                         [--keep-awake] [--virtual-clock] [--log-level LEVEL] [--log-format text | json]
            outtray check [--url URL] [--dir DIR] [--keep] [--json]
            outtray --version | --help
 
@@ -32,6 +32,7 @@ enum CommandLineTool {
                           when the last host is gone: stop transfers, keep all state, exit (the default);
                           or go on until nothing is left to send; or that, but at most so long
       --no-parent-watch   do not end when the parent process has ended
+      --keep-awake        keep the machine from going to sleep while requests are sent (by logind)
       --virtual-clock     for tests: the queue's clock stands still, and advanceClock moves it
       --log-level error | warn | info | debug
                           what is told on stderr (default warn)

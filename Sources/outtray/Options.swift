@@ -16,7 +16,8 @@ enum Options {
 
   private enum Code: Int32 {
     case directory = 256
-    case maxLine, onDisconnect, noParentWatch, virtualClock, logLevel, logFormat, url, keep, json, help
+    case maxLine, onDisconnect, noParentWatch, virtualClock, keepAwake, logLevel, logFormat
+    case url, keep, json, help
   }
 
   static func read(_ arguments: [String]) throws(Problem) -> Options {
@@ -38,7 +39,8 @@ enum Options {
       [
         ("dir", true, .directory), ("max-line", true, .maxLine), ("on-disconnect", true, .onDisconnect),
         ("no-parent-watch", false, .noParentWatch), ("virtual-clock", false, .virtualClock),
-        ("log-level", true, .logLevel), ("log-format", true, .logFormat), ("help", false, .help),
+        ("keep-awake", false, .keepAwake), ("log-level", true, .logLevel), ("log-format", true, .logFormat),
+        ("help", false, .help),
       ]
     ) { (code, value) throws(Problem) in
       switch code {
@@ -57,6 +59,7 @@ enum Options {
       case .logLevel: options.logLevel = try choice(value, of: "--log-level")
       case .logFormat: options.logForm = try choice(value, of: "--log-format")
       case .virtualClock: options.isClockVirtual = true
+      case .keepAwake: options.keepsAwake = true
       case .help: wantsHelp = true
       case .url, .keep, .json: break
       }
@@ -104,7 +107,7 @@ enum Options {
       case .keep: options.keeps = true
       case .json: options.writesJSON = true
       case .help: wantsHelp = true
-      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock, .logLevel, .logFormat: break
+      case .maxLine, .onDisconnect, .noParentWatch, .virtualClock, .keepAwake, .logLevel, .logFormat: break
       }
     }
     return wantsHelp ? .help(Check.usage) : .check(options)

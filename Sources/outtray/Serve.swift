@@ -13,6 +13,7 @@ enum Serve {
     var onDisconnect = OnDisconnect.exit
     var watchesParent = true
     var isClockVirtual = false
+    var keepsAwake = false
     var logForm = LogForm.text
     var logLevel = LogLevel.warn
   }
@@ -31,7 +32,7 @@ enum Serve {
         log: log)
       greet(lock.directory, as: "owner", log)
       try startEngine(of: sidecar, now: now, log)
-      try sidecar.serve(onDisconnect: options.onDisconnect)
+      try sidecar.serve(onDisconnect: options.onDisconnect, keepsAwake: options.keepsAwake)
       // Transfers, workers and the database need no farewell: what was answered is on disk.
       log.write(.info, "ended")
       log.flush()
@@ -52,7 +53,8 @@ enum Serve {
     while true {
       if let lock = try lockIfFree(options.directory) { return lock }
       if let relay = Relay(
-        to: options.directory, onDisconnect: options.onDisconnect, maxLine: options.maxLine,
+        to: options.directory, onDisconnect: options.onDisconnect, keepsAwake: options.keepsAwake,
+        maxLine: options.maxLine,
         deadline: deadline, log: log)
       {
         greet(options.directory, as: "attached", log)

@@ -34,6 +34,7 @@ enum Initialize: ServedMethod {
         writer.member("capabilities") { list in
           list.array {
             for capability in capabilities { $0.value(capability) }
+            if call.sidecar.awake.standing != nil { $0.value("keepAwake") }
             if call.sidecar.virtualClock != nil { $0.value("virtualClock") }
           }
         }

@@ -60,6 +60,11 @@ export interface ClientOptions {
    */
   background?: boolean | number;
   /**
+   * Whether the machine is kept from going to sleep while requests are sent, by logind. Default false. Where
+   * that is not to be had, `takeDiagnostics` says why and `stats` has `keepAwake: "unavailable"`.
+   */
+  keepAwake?: boolean;
+  /**
    * For tests: the sidecar's clock stands still, and `advanceClock` alone moves it. Default false.
    */
   virtualClock?: boolean;

@@ -460,6 +460,11 @@ export interface Stats {
     /** host: a setNetwork that lasts; detected: the default route. */
     source: "detected" | "host";
   };
+  /**
+   * Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent;
+   * unavailable: logind gives no lock, a diagnostic says why.
+   */
+  keepAwake?: "free" | "held" | "unavailable";
   /** Transactions committed since the start. */
   commits: number;
   /** Requests read from hosts since the start. */
@@ -556,8 +561,9 @@ export interface Calls {
       /** owner: this host's process holds the queue; attached: it relays to the one that does. */
       role: "owner" | "attached";
       /**
-       * What a client may meet a sidecar without: parts, move, reference, explain, retry; and virtualClock
-       * when advanceClock is served. Unknown names are ignored.
+       * What a client may meet a sidecar without: parts, move, reference, explain, retry; keepAwake when the
+       * machine is kept awake while requests are sent; and virtualClock when advanceClock is served. Unknown
+       * names are ignored.
        */
       capabilities: readonly string[];
       limits: ServerLimits;
