@@ -45,11 +45,12 @@ let package = Package(
     layer(
       "SidecarServer", ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"]),
     layer("AcceptanceCheck", ["OuttrayProtocol", "JSONRPC", "JSONText", "CLinux"]),
+    layer("Console", ["OuttrayProtocol", "QueueModel", "QueueStore", "JSONRPC", "JSONText", "CLinux"]),
     .executableTarget(
       name: "outtray",
       dependencies: [
         "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
-        "SidecarServer", "AcceptanceCheck", "CLinux", "CCurl",
+        "SidecarServer", "AcceptanceCheck", "Console", "CLinux", "CCurl",
       ],
       swiftSettings: strict),
 
@@ -66,6 +67,7 @@ let package = Package(
         "SidecarServer", "OuttrayProtocol", "QueueEngine", "QueueModel", "JSONRPC", "JSONText", "CLinux",
       ]),
     tests("AcceptanceCheckTests", ["AcceptanceCheck", "JSONText"]),
+    tests("ConsoleTests", ["Console", "QueueModel", "JSONText"]),
     tests("TidyTests", []),
   ]
 )

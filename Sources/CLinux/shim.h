@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 // What Swift's view of the C library lacks or holds under several types. System calls that need
 // _GNU_SOURCE, which clashes with that view, are made by number.
@@ -55,14 +56,28 @@ static inline long long clinux_copy_file_range(int source, long long offset, int
 }
 
 // getopt_long(3), whose variables Swift holds to be shared: the next option, where the reading has come
-// to, and the option's value. Says nothing by itself.
+// to, and the option's value. A position of 0 begins anew. Says nothing by itself. Words that are no options
+// may stand anywhere; they are moved to the end.
 static inline int clinux_next_option(
-    int count, char *const *words, const struct option *options, int *position, const char **value) {
+    int count, char **words, const char *letters, const struct option *options, int *position,
+    const char **value) {
   opterr = 0;
-  int found = getopt_long(count, words, "+:", options, (int *)0);
+  optind = *position;
+  int found = getopt_long(count, words, letters, options, (int *)0);
   *position = optind;
   *value = optarg;
   return found;
+}
+
+// Columns that a character takes in a terminal; negative for one that cannot be shown. Declared here, since
+// its header shows it to _XOPEN_SOURCE only.
+extern int wcwidth(wchar_t character);
+static inline int clinux_width(unsigned character) { return wcwidth((wchar_t)character); }
+
+// Columns of the terminal; 0 when it is none or does not say.
+static inline int clinux_columns(int terminal) {
+  struct winsize size = {0};
+  return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // The address of a socket in the file system; false when the path is too long for one.

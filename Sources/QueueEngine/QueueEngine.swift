@@ -33,12 +33,19 @@ package final class QueueEngine {
     var number: Int64
   }
 
+  /// False in a process that changes the queue and is gone again: no attempt begins, nothing expires.
+  let sends: Bool
+
   /// Opens nothing and starts nothing: `recover` does. `network` is what the machine is connected by until a
   /// `Command.networkDetected` says otherwise.
+  ///
+  /// - Parameter sends: Whether attempts begin and entries expire, and whether this counts as a start of the
+  ///   queue.
   package init(
     store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
-    network: Network = Network(), stage: @escaping (StagingWork) -> Void
+    network: Network = Network(), sends: Bool = true, stage: @escaping (StagingWork) -> Void
   ) throws(StoreError) {
+    self.sends = sends
     self.store = store
     self.transport = transport
     self.clock = clock
@@ -63,11 +70,12 @@ package final class QueueEngine {
     process([])
   }
 
-  private func noteStart(now: Moment) throws(StoreError) -> BootRecord {
+  /// The record of this start; nil for one that sends nothing, which is none.
+  private func noteStart(now: Moment) throws(StoreError) -> BootRecord? {
     var turn = Turn(engine: self, now: now)
     let record = try store.write(durable: true) { writer in
-      let record = try bootRecord(writer, now: now)
-      try writer.addDiagnostic(record.diagnostic, isBoot: true)
+      let record = sends ? try bootRecord(writer, now: now) : nil
+      if let record { try writer.addDiagnostic(record.diagnostic, isBoot: true) }
       for entry in try writer.running() { try turn.apply(entry.orphaned(now: now), from: entry, writer) }
       return record
     }
@@ -119,7 +127,7 @@ package final class QueueEngine {
     try store.write(durability: { turn.durability }) { writer in
       for command in commands { try turn.decide(command, writer) }
       try turn.goOnWalking(writer)
-      if isWell && !turn.state.isFinishing {
+      if sends && isWell && !turn.state.isFinishing {
         try turn.settleExpired(writer)
         try turn.startDue(writer)
       }

@@ -39,10 +39,13 @@ package final class QueueStore {
   ///   - now: the wall clock and CLOCK_BOOTTIME, ms.
   ///   - bootID: names the start of the system; nil reads it.
   ///   - reading: gives both clocks from now on; nil reads the machine's.
+  ///   - mayStartAnew: false throws where a database would be made or set aside: that is for a start.
   package init(
-    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil
+    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil,
+    mayStartAnew: Bool = true
   ) throws(StoreError) {
     let directory = try QueueDirectory(preparing: path)
+    if !mayStartAnew { try directory.requireSoundQueue() }
     let bootID = bootID ?? QueueTime.systemBootID()
     var found: [Diagnostic] = []
     if let name = try directory.setLonelyLogAside(at: now.wall) {
@@ -58,7 +61,7 @@ package final class QueueStore {
         found.append(.passedDamage(noted, at: now.wall))
       }
     } catch {
-      guard error.isCorruption else { throw error }
+      guard error.isCorruption, mayStartAnew else { throw error }
       found.append(.setAside(try directory.setDatabaseAside(at: now.wall), error, at: now.wall))
       database = try QueueStore.open(directory, now, bootID)
     }

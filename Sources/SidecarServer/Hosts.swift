@@ -132,12 +132,18 @@ final class Hosts {
   private func received(_ frame: Frame, from id: HostID) {
     guard let session = sessions[id] else { return }
     if session.onDisconnect != nil { return onFrame(frame, session) }
-    guard !session.hasLeft, case .line(let line) = frame, let wish = AttachGreeting.read(line) else {
+    guard !session.hasLeft, case .line(let line) = frame, let arrival = AttachGreeting.read(line) else {
       return dismiss(session)
     }
     session.connection.greet(AttachGreeting.accepted)
-    welcome(session, wish)
-    onArrival()
+    switch arrival {
+    case .host(let wish):
+      welcome(session, wish)
+      onArrival()
+    case .visitor:
+      session.isVisitor = true
+      welcome(session, .exit)
+    }
   }
 
   private func ended(_ id: HostID) {

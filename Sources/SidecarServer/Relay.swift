@@ -18,10 +18,7 @@ package final class Relay: Sendable {
     // An owner that ends leaves connections behind that nobody reads.
     signal(SIGPIPE, SIG_IGN)
     guard let owner = AttachPoint.connect(to: directory) else { return nil }
-    let greeting = AttachGreeting.request(onDisconnect)
-    guard writeAll(greeting, to: owner),
-      Relay.reads(AttachGreeting.accepted, from: owner, before: deadline)
-    else {
+    guard AttachGreeting.exchange(.host(onDisconnect), on: owner, before: deadline) else {
       close(owner)
       return nil
     }
@@ -101,19 +98,5 @@ package final class Relay: Sendable {
     // A line that was cut off is dropped: its request, if it answers one, is still open.
     host.refuseRest()
     _exit(0)
-  }
-
-  // MARK: The greeting
-
-  /// Reads exactly `expected`, byte by byte, so that nothing behind it is taken.
-  private static func reads(_ expected: [UInt8], from descriptor: Int32, before deadline: Int64) -> Bool {
-    for byte in expected {
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      let wait = max(0, deadline - SystemClock.bootTime())
-      guard poll(&ready, 1, Int32(clamping: wait)) == 1 else { return false }
-      var found: UInt8 = 0
-      guard read(descriptor, &found, 1) == 1, found == byte else { return false }
-    }
-    return true
   }
 }

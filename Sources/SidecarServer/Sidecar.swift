@@ -76,11 +76,23 @@ package final class Sidecar {
   /// Serves the host on the standard streams, and those that attach, until the end of its life (protocol,
   /// section 5).
   package func serve(onDisconnect: OnDisconnect) throws {
+    try serve(try Wire.takingStandardStreams(), onDisconnect, isOpen: true)
+  }
+
+  /// Serves one host at a connected socket, which it takes, and lets nobody else in. Until that one closes
+  /// its end.
+  package func serve(alone socket: Int32) throws {
+    let output = fcntl(socket, F_DUPFD_CLOEXEC, 3)
+    guard output >= 0 else { throw LoopError("fcntl", errno) }
+    try serve(Wire(input: socket, output: output), .exit, isOpen: false)
+  }
+
+  private func serve(_ wire: Wire, _ onDisconnect: OnDisconnect, isOpen: Bool) throws {
     hosts.onFrame = { [unowned self] in received($0, from: $1) }
     hosts.onEnd = { [unowned self] in hostEnded($0) }
     hosts.onArrival = { [unowned self] in stayForHosts() }
-    owner = try hosts.admit(try Wire.takingStandardStreams(), as: .owner, onDisconnect: onDisconnect)
-    hosts.listen(in: directory)
+    owner = try hosts.admit(wire, as: .owner, onDisconnect: onDisconnect)
+    if isOpen { hosts.listen(in: directory) }
     // A regular file has no event that would begin the reading.
     hosts.attend()
     try loop.run { [unowned self] in
@@ -104,6 +116,7 @@ package final class Sidecar {
   /// and a drain is left to the end of the last of them.
   func shutDown(for session: HostSession, drains: Bool) {
     session.hasAskedForEnd = true
+    if session.isVisitor { return hosts.leave(session) }
     if drains { hosts.wish(.drain) }
     if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     guard session.role == .owner else {
@@ -143,7 +156,7 @@ package final class Sidecar {
   /// A host has closed its end.
   private func hostEnded(_ session: HostSession) {
     guard ending == nil else { return }
-    if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
+    if session.isVisitor || hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     if hosts.onDisconnect != .exit { hosts.leave(session) }
     lastHostLeft(hosts.onDisconnect)
   }

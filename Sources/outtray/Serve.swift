@@ -1,3 +1,4 @@
+import Console
 import Glibc
 import HTTPTransport
 import QueueEngine
@@ -7,15 +8,57 @@ import SidecarServer
 
 /// `outtray serve`: builds the parts and runs them.
 enum Serve {
+  static let command = Command(
+    "serve", "own a queue and speak JSON-RPC 2.0 on stdin and stdout",
+    options: [
+      Option("dir", "DIR", "the queue's directory; made when it is not there", kind: .directory),
+      Option("max-line", "BYTES", "longest line that is read (default \(WireLimits().maxLine))"),
+      Option(
+        "on-disconnect", "exit|drain|stay:SECONDS",
+        "when the last host is gone: stop transfers, keep all state, exit (the default); or go on until "
+          + "nothing is left to send; or that, but at most so long"),
+      Option("no-parent-watch", nil, "do not end when the parent process has ended"),
+      Option("virtual-clock", nil, "for tests: the queue's clock stands still, and advanceClock moves it"),
+    ],
+    about: """
+      Owns the queue in DIR, sends what is in it, and speaks JSON-RPC 2.0, one object a line,
+      on stdin and stdout. Beside a process that owns it already, it reaches the queue
+      through that one.
+      """,
+    examples: ["outtray serve --dir ./queue --on-disconnect drain"],
+    run: { arguments, _ throws(Failure) in try run(try Options(arguments)) })
+
   struct Options {
     var directory = ""
     var maxLine = WireLimits().maxLine
     var onDisconnect = OnDisconnect.exit
     var watchesParent = true
     var isClockVirtual = false
+
+    init(_ arguments: Arguments) throws(Failure) {
+      maxLine = try Options.maxLine(arguments) ?? maxLine
+      if let text = arguments.value("on-disconnect") {
+        guard let wish = OnDisconnect(text) else {
+          throw .usage("--on-disconnect: must be exit, drain or stay:SECONDS")
+        }
+        onDisconnect = wish
+      }
+      watchesParent = !arguments.has("no-parent-watch")
+      isClockVirtual = arguments.has("virtual-clock")
+      directory = arguments.value("dir") ?? ""
+      guard !directory.isEmpty else { throw .usage("--dir: is required") }
+    }
+
+    private static func maxLine(_ arguments: Arguments) throws(Failure) -> Int? {
+      guard let text = arguments.value("max-line") else { return nil }
+      guard let bytes = Int(text), (1024...(1 << 30)).contains(bytes) else {
+        throw .usage("--max-line: must be a number of bytes from 1024 to 1073741824")
+      }
+      return bytes
+    }
   }
 
-  static func run(_ options: Options) -> Int32 {
+  private static func run(_ options: Options) throws(Failure) -> Never {
     do {
       let lock = try lockOrAttach(options)
       defer { lock.release() }
@@ -30,11 +73,9 @@ enum Serve {
       // Transfers, workers and the database need no farewell: what was answered is on disk.
       _exit(0)
     } catch let error as StoreError {
-      CommandLineTool.complain(error.message)
-      return error.isLocked ? CommandLineTool.Status.temporaryFailure : CommandLineTool.Status.cannotCreate
+      throw Failure(error)
     } catch {
-      CommandLineTool.complain("\(error)")
-      return CommandLineTool.Status.internalError
+      throw Failure(Status.internalError, "\(error)")
     }
   }
 
