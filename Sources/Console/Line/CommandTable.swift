@@ -5,9 +5,10 @@ package struct CommandTable: Sendable {
   /// Those of this module, and those that the program adds.
   package init(adding more: [Command]) {
     let own: [Command] = [
-      List.command, Show.command, ExplainEntry.command,
+      List.command, Show.command, ExplainEntry.command, Add.command, Pause.command, Resume.command,
+      Cancel.command, Retry.command, SetHeaders.command, History.command, Verify.command, Figures.command,
     ]
-    commands = more + own
+    commands = more + own + [Completion.command(of: more + own)]
   }
 
   /// The command that a line begins with, and the words behind it.

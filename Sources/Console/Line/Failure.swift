@@ -18,8 +18,8 @@ package struct Failure: Error, Sendable {
   package let message: String
   /// The word in `data.code` of an answer that refuses.
   package var code: String?
-  /// The process at the far end has ended, or is ending: nothing was kept of the call, or nobody knows.
-  var isGone = false
+  /// Tried again it may go well: the process at the far end has ended, or another one holds the queue.
+  var isPassing = false
 
   package init(_ status: Int32, _ message: String) {
     self.status = status
@@ -30,5 +30,6 @@ package struct Failure: Error, Sendable {
 
   package init(_ error: StoreError) {
     self.init(error.isLocked ? Status.temporaryFailure : Status.cannotCreate, error.message)
+    isPassing = error.isLocked
   }
 }

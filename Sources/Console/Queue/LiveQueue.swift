@@ -78,7 +78,7 @@ package final class LiveQueue {
 
   private static var gone: Failure {
     var failure = Failure(Status.temporaryFailure, "the process that serves the queue has ended meanwhile")
-    failure.isGone = true
+    failure.isPassing = true
     return failure
   }
 

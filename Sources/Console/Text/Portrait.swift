@@ -9,7 +9,9 @@ struct Portrait {
   let standing: Explanation
   let outcomes: [JournaledOutcome]
 
-  private var url: String { (entry.parts?.latest.url ?? entry.request.url).map { open($0.text) } ?? "" }
+  private var url: String {
+    (entry.parts?.latest.url ?? entry.request.url).map { withoutQuery($0.text) } ?? ""
+  }
 
   private var headerNames: [String] { entry.request.headers.fields.map(\.name) }
 
@@ -36,7 +38,7 @@ struct Portrait {
     if !standing.isServed { writer.member("served", false) }
     writer.member("outcomes") { list in
       list.array { list in
-        for journaled in outcomes { list.object { journaled.writeOpenMembers(into: &$0) } }
+        for journaled in outcomes { list.object { OpenEvent.settled.write(journaled.event, into: &$0) } }
       }
     }
   }
@@ -70,12 +72,8 @@ struct Portrait {
       pairs.append(("next attempt", "\(Amount.time(next)) (in \(Amount.duration(ms: next - now)))"))
     }
     for journaled in outcomes {
-      let outcome = journaled.outcome
-      pairs.append(
-        (
-          "outcome",
-          "\(Amount.time(outcome.at))  \(OutcomeWords.of(outcome)); told \(journaled.deliveries) times"
-        ))
+      let words = "\(OpenEvent.words(of: journaled.event)); told \(journaled.deliveries) times"
+      pairs.append(("outcome", "\(Amount.time(journaled.outcome.at))  \(words)"))
     }
     let width = pairs.map(\.0.count).max() ?? 0
     let lines = pairs.map { name, text in
@@ -99,46 +97,9 @@ struct Portrait {
 }
 
 /// A URL without what may hold a secret: its query and what follows.
-func open(_ url: String) -> String { Printable.text(String(url.prefix { $0 != "?" && $0 != "#" })) }
+func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 
 extension JournaledOutcome {
-  /// The members of a `settled` event that hold no secret.
-  func writeOpenMembers(into writer: inout JSONWriter) {
-    writer.member("eventId", outcome.eventID)
-    writer.member("id", outcome.id.text)
-    writer.member("key", outcome.key.text)
-    writer.member("at", outcome.at)
-    writer.member("generation", outcome.generation)
-    writer.member("attempts", outcome.attempts)
-    if let requestID = outcome.requestID { writer.member("requestId", requestID) }
-    writer.member("deliveries", deliveries)
-    writer.member("state", outcome.settlement.kind.rawValue)
-    writer.member("bytesSent", outcome.bytesSent)
-    writer.member("totalBytes", outcome.totalBytes)
-    writer.member("url", open(outcome.url))
-    writer.member("method", outcome.method.rawValue)
-    if let partIndex = outcome.partIndex { writer.member("partIndex", partIndex) }
-    writer.member("kind", outcome.settlement.kind.rawValue)
-    switch outcome.settlement {
-    case .completed(let response): writer.member("response") { response.writeOpen(into: &$0) }
-    case .error(let kind, let message, let response):
-      writer.member("error") { error in
-        error.object {
-          $0.member("errorKind", kind.rawValue)
-          $0.member("message", message)
-          if let response { $0.member("response") { response.writeOpen(into: &$0) } }
-        }
-      }
-    case .cancelled(let reason): writer.member("cancelReason", reason)
-    }
-  }
-}
-
-extension ResponseRecord {
-  fileprivate func writeOpen(into writer: inout JSONWriter) {
-    writer.object {
-      if let status { $0.member("status", status) }
-      $0.member("bodyTruncated", bodyTruncated)
-    }
-  }
+  /// Its `settled` event, bodies included.
+  var event: JSON { JSON { outcome.write(into: &$0, deliveries: deliveries) } }
 }

@@ -9,22 +9,10 @@ extension StoredQueue {
     switch row.state {
     case .running: return ""
     case .completed, .error, .cancelled:
-      return try outcome(of: entry).map { OutcomeWords.of($0.outcome) } ?? ""
+      return try outcome(of: entry).map { "\(OpenEvent.words(of: $0.event)), not acknowledged" } ?? ""
     case .queued, .awaitingAuth, .paused:
       if let gate = closedGates(for: entry).first { return gate.detail }
       return isServed ? "" : "nobody serves the queue"
-    }
-  }
-}
-
-/// An outcome in a few words, without what may hold a secret: no query, header or body.
-enum OutcomeWords {
-  static func of(_ outcome: Outcome) -> String {
-    switch outcome.settlement {
-    case .completed(let response): "\(response.status.map { "\($0), " } ?? "")not acknowledged"
-    case .error(let kind, let message, let response):
-      "\(kind.rawValue)\(response?.status.map { " \($0)" } ?? ""): \(Printable.text(message))"
-    case .cancelled(let reason): "cancelled: \(Printable.text(reason)), not acknowledged"
     }
   }
 }
