@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <signal.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -135,3 +137,43 @@ static inline int clinux_ask_for_routes(void) {
 
 // The environment, which Swift holds to be shared.
 static inline char **clinux_environment(void) { return __environ; }
+
+// Columns and rows of the window of a terminal; 0 where it does not say.
+static inline void clinux_window(int terminal, int *columns, int *rows) {
+  struct winsize size = {0};
+  if (ioctl(terminal, TIOCGWINSZ, &size) != 0) size.ws_col = size.ws_row = 0;
+  *columns = size.ws_col;
+  *rows = size.ws_row;
+}
+
+// A terminal that is put back as it was by a process that dies of a signal which nobody waits for: a fault of
+// its own, or one like SIGUSR1. Only what may be called in the middle of anything is called.
+static struct {
+  int terminal, output;
+  struct termios before;
+  char farewell[64];
+} clinux_guarded = {-1, -1};
+
+static void clinux_put_back(int number) {
+  if (clinux_guarded.terminal >= 0) {
+    if (write(clinux_guarded.output, clinux_guarded.farewell, strlen(clinux_guarded.farewell)) < 0) {}
+    tcsetattr(clinux_guarded.terminal, TCSANOW, &clinux_guarded.before);
+  }
+  // The default action was restored when this began.
+  raise(number);
+}
+
+static inline void clinux_guard(int terminal, int output, const struct termios *before, const char *farewell) {
+  static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGUSR1, SIGUSR2,
+                               SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPOLL, SIGPWR};
+  clinux_guarded.before = *before;
+  strncpy(clinux_guarded.farewell, farewell, sizeof clinux_guarded.farewell - 1);
+  clinux_guarded.output = output;
+  clinux_guarded.terminal = terminal;
+  struct sigaction action = {0};
+  action.sa_handler = clinux_put_back;
+  action.sa_flags = SA_RESETHAND | SA_NODEFER;
+  for (unsigned at = 0; at < sizeof deadly / sizeof *deadly; at++) sigaction(deadly[at], &action, 0);
+}
+
+static inline void clinux_unguard(void) { clinux_guarded.terminal = -1; }

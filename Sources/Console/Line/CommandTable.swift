@@ -6,7 +6,8 @@ package struct CommandTable: Sendable {
   package init(adding more: [Command]) {
     let own: [Command] = [
       List.command, Show.command, ExplainEntry.command, Add.command, Pause.command, Resume.command,
-      Cancel.command, Retry.command, SetHeaders.command, History.command, Verify.command, Figures.command,
+      Cancel.command, Retry.command, SetHeaders.command, Watch.command, History.command, Verify.command,
+      Figures.command,
     ]
     commands = more + own + [Completion.command(of: more + own)]
   }

@@ -34,16 +34,7 @@ package final class LiveQueue {
   package func call(
     _ method: String, patience: Int64? = nil, _ params: (inout JSONWriter) -> Void = { _ in }
   ) throws(Failure) -> JSON {
-    lastID += 1
-    let id = lastID
-    var line = JSONWriter()
-    line.object {
-      $0.member("jsonrpc", "2.0")
-      $0.member("id", id)
-      $0.member("method", method)
-      $0.member("params") { $0.object(params) }
-    }
-    guard write(line.bytes + [0x0A]) else { throw LiveQueue.gone }
+    let id = try post(method, params)
     let deadline = patience.map { LiveQueue.now() + $0 }
     while answers[id] == nil {
       guard !isOver else { throw LiveQueue.gone }
@@ -54,7 +45,34 @@ package final class LiveQueue {
       readMore(within: wait)
     }
     let answer = answers.removeValue(forKey: id) ?? .null
-    if let error = answer["error"] { throw LiveQueue.failure(error, of: method) }
+    return try LiveQueue.result(of: answer, to: method)
+  }
+
+  /// Calls a method without waiting: its answer comes out of `takeAnswers`, under this number.
+  package func post(
+    _ method: String, _ params: (inout JSONWriter) -> Void = { _ in }
+  ) throws(Failure) -> Int64 {
+    lastID += 1
+    var line = JSONWriter()
+    line.object {
+      $0.member("jsonrpc", "2.0")
+      $0.member("id", lastID)
+      $0.member("method", method)
+      $0.member("params") { $0.object(params) }
+    }
+    guard write(line.bytes + [0x0A]) else { throw LiveQueue.gone }
+    return lastID
+  }
+
+  /// The answers that have come and that no `call` waits for.
+  package func takeAnswers() -> [Int64: JSON] {
+    defer { answers = [:] }
+    return answers
+  }
+
+  /// The result in an answer; throws what refuses it.
+  package static func result(of answer: JSON, to method: String) throws(Failure) -> JSON {
+    if let error = answer["error"] { throw failure(error, of: method) }
     return answer["result"] ?? .null
   }
 

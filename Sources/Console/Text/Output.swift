@@ -24,7 +24,7 @@ package final class Output: Sendable {
   }
 
   /// nil also for an empty one.
-  private static func variable(_ name: String) -> String? {
+  static func variable(_ name: String) -> String? {
     getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
   }
 
