@@ -163,7 +163,8 @@ static void clinux_put_back(int number) {
   raise(number);
 }
 
-static inline void clinux_guard(int terminal, int output, const struct termios *before, const char *farewell) {
+static inline void clinux_guard(int terminal, int output, const struct termios *before,
+                                const char *farewell) {
   static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGUSR1, SIGUSR2,
                                SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPOLL, SIGPWR};
   clinux_guarded.before = *before;

@@ -63,11 +63,11 @@ struct Keyboard {
     case UInt8(ascii: "H"): return .home
     case UInt8(ascii: "F"): return .end
     case UInt8(ascii: "~"):
-      switch bytes[2] {
-      case UInt8(ascii: "1"), UInt8(ascii: "7"): return .home
-      case UInt8(ascii: "4"), UInt8(ascii: "8"): return .end
-      case UInt8(ascii: "5"): return .pageUp
-      case UInt8(ascii: "6"): return .pageDown
+      switch bytes[2..<(bytes.count - 1)] {
+      case [UInt8(ascii: "1")], [UInt8(ascii: "7")]: return .home
+      case [UInt8(ascii: "4")], [UInt8(ascii: "8")]: return .end
+      case [UInt8(ascii: "5")]: return .pageUp
+      case [UInt8(ascii: "6")]: return .pageDown
       default: return .unknown
       }
     default: return .unknown

@@ -15,7 +15,7 @@ struct Picture {
     if let server = writer.ownLineOfServer { top.append((2, server)) }
     top.append((4, writer.counts))
     if let conditions = writer.conditions { top.append((1, conditions)) }
-    top.append((0, layout.head))
+    top.append((0, scene.mode == .help ? Strip() : layout.head))
     let wantsFoot = scene.message != nil || scene.mode != .rows
     var foot: [Strip] = [writer.foot]
     while top.count + foot.count + 3 > rows, let least = top.map(\.drop).min() {

@@ -72,7 +72,7 @@ struct RowLayout {
     if key > 0 { strip.add(glyphs.fit(glyphs.clean(item.key), to: key) + " ", .faint) }
     let word = isNarrow ? Brief.state(item.state) : item.state.rawValue
     strip.add(glyphs.fit(word, to: state) + " ", item.state.colour)
-    if item.state == .running {
+    if item.state == .running, item.words.isEmpty {
       strip.add(progress(of: item))
     } else {
       let words = glyphs.fit(glyphs.clean(item.words), to: middle)

@@ -47,7 +47,7 @@ struct Scene: Sendable {
     var speed: Int64?
     /// ms
     var timeLeft: Int64?
-    /// Of one that does not run: why it waits, or how it ended.
+    /// Why it waits, or how it ended; empty for one that is being sent.
     var words = ""
   }
 

@@ -119,7 +119,9 @@ struct WatchRows {
       if row.state == .running, isServed {
         item.sent = max(item.sent, traffic.bytes(of: row.id.text) ?? 0)
         item.speed = traffic.perSecond(of: row.id.text, at: now)
-        item.timeLeft = Pace.timeLeft(item.total - item.sent, at: item.speed)
+        if item.sent < item.total { item.timeLeft = Pace.timeLeft(item.total - item.sent, at: item.speed) }
+      } else if row.state == .running {
+        item.words = Brief.reason([], isServed: false, origin: "", now: 0)
       } else if WatchRows.waits(row.state) {
         let holds = isServed ? self.holds[row.id.text] ?? shown.holds : shown.holds
         item.words = Brief.reason(
