@@ -6,6 +6,7 @@ import threading
 import pytest
 
 from endtoend import deadline
+from endtoend.hosts import role
 from endtoend.requests import enqueue
 
 
@@ -55,6 +56,7 @@ def lines(binary, directory):
 def test_plain_lines_without_a_terminal(start, server, gate, lines):
     """A line for each change of state, sums in between, and the coming and going of who serves."""
     first = start()
+    assert role(first) == "owner"
     told = lines()
     told.wait_for(f"served by process {first.process.pid}")
     told.wait_for("no entries")
@@ -75,7 +77,7 @@ def test_json_lines(sidecar, server, lines):
     told.wait_for('"served"')
     told.wait_for('"summary"')
     enqueue(sidecar, server.url("/ok"), id="a", vars={"n": 1})
-    told.wait_for('"completed"')
+    told.wait_for('"state":"completed"')
     objects = [json.loads(line) for line in told.lines]
     assert {"method": "served", "params": {"pid": sidecar.process.pid}} in objects
     states = [one["params"] for one in objects if one["method"] == "state"]
@@ -88,4 +90,4 @@ def test_json_lines(sidecar, server, lines):
 def test_a_directory_without_a_queue_is_refused(binary, tmp_path):
     """As every command for people: status 73, and the reason as the last line of stderr."""
     done = subprocess.run([binary, "watch", "--dir", str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 73 and "holds no queue" in done.stderr
+    assert done.returncode == 73 and "holds no queue" in done.stderr and not done.stdout

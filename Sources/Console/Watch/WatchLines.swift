@@ -27,6 +27,8 @@ final class WatchLines {
   }
 
   func run() throws(Failure) -> Int32 {
+    // What is wrong with the directory is told before anything else.
+    _ = try WatchReading(directory, key: key)
     while true {
       if contact == nil {
         contact = Contact(to: directory, key: key, around)

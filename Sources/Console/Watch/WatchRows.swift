@@ -94,10 +94,8 @@ struct WatchRows {
     shown.filter { WatchRows.waits($0.row.state) }.map(\.row.id.text)
   }
 
-  /// Those in flight of which nothing was told yet.
-  var idsWithoutBytes: [String] {
-    shown.map(\.row).filter { $0.state == .running && traffic.bytes(of: $0.id.text) == nil }.map(\.id.text)
-  }
+  /// Those in flight: of a small body no progress is told.
+  var idsInFlight: [String] { shown.filter { $0.row.state == .running }.map(\.row.id.text) }
 
   private static func waits(_ state: Row.State) -> Bool {
     switch state {

@@ -202,7 +202,7 @@ final class WatchScreen {
     timing.asked(at: now)
     contact.askStats(at: now)
     for id in rows.idsToExplain { contact.askExplanation(of: id, at: now) }
-    for id in rows.idsWithoutBytes { contact.askBytes(of: id, at: now) }
+    for id in rows.idsInFlight { contact.askBytes(of: id, at: now) }
   }
 
   private func hear() {
