@@ -14,7 +14,7 @@ struct ChangeTests {
   func sendsNothing() throws {
     let harness = try Harness()
     try harness.pause()
-    _ = try harness.enqueue("old", Sample.data(1, #","expiresAt":\#(harness.clock.now().wall + 1000)"#))
+    _ = try harness.enqueue("old", Sample.data(1, #""expiresAt":\#(harness.clock.now().wall + 1000)"#))
     try harness.relaunch(sends: false)
     _ = try harness.enqueue("new")
     try harness.resume()
