@@ -10,7 +10,8 @@ struct OpenEventTests {
   /// Every member that a version of this protocol, or a later one, may have.
   private static let event = """
     {"eventId":"e","id":"a","key":"k","vars":{"n":1.0},"at":5,"attempt":1,
-    "url":"http://h/p?\(secret)#\(secret)","method":"POST","outcome":"error","state":"error","kind":"error","httpCode":422,"errorKind":"http",
+    "url":"http://h/p?\(secret)#\(secret)","method":"POST","outcome":"error","state":"error","kind":"error",
+    "httpCode":422,"errorKind":"http",
     "responseBody":"\(secret)","responseBodyBase64":"\(secret)","responseHeaders":{"x":"\(secret)"},
     "response":{"status":201,"headers":{"x":"\(secret)"},"body":"\(secret)","bodyTruncated":false},
     "error":{"errorKind":"http","message":"m","response":{"status":422,"body":"\(secret)"},
