@@ -39,8 +39,8 @@ let package = Package(
     layer("HTTPTransport", ["QueueModel", "CCurl", "CLinux"]),
     layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
-    // Layer 2 joins the disk and the network by the rules, layer 3 translates, or is a host that checks
-    // the whole by its wire alone; layer 4 wires.
+    // Layer 2 joins the disk and the network by the rules; layer 3 translates, or is a host that checks
+    // the whole by its wire alone, or the commands of people, who read the disk besides; layer 4 wires.
     layer("QueueEngine", ["QueueModel", "QueueStore"]),
     layer(
       "SidecarServer", ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"]),

@@ -5,6 +5,7 @@ import pytest
 from endtoend import binary as binaries
 from endtoend import rawserver
 from endtoend.certificates import Certificate
+from endtoend.commands import Commands
 from endtoend.nginx import Nginx
 from endtoend.rawserver import RawServer
 from endtoend.sidecar import Sidecar
@@ -37,6 +38,14 @@ def start(binary, directory):
         sidecar.dispose()
     for sidecar in started:
         sidecar.check()
+
+
+@pytest.fixture
+def command(binary, directory):
+    """Runs commands for people on the test's directory."""
+    commands = Commands(binary, directory)
+    yield commands
+    commands.dispose()
 
 
 @pytest.fixture

@@ -53,11 +53,11 @@ final class Harness {
     return opened.store
   }
 
-  private func start(connects: Bool = true) throws {
+  private func start(connects: Bool = true, sends: Bool = true) throws {
     let store = try QueueStore(directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)")
     clock.setOffset(store.steadyOffset)
     let engine = try QueueEngine(
-      store: store, transport: transport, clock: clock, randomness: randomness,
+      store: store, transport: transport, clock: clock, randomness: randomness, sends: sends,
       stage: { [desk] in desk.take($0) })
     opened = Opened(store: store, engine: engine)
     try engine.recover()
@@ -67,8 +67,10 @@ final class Harness {
   /// The process dies between two turns; `downtime` ms later it starts over the same directory. The store
   /// notes real time with each commit: a downtime below what the test takes would move queue time.
   ///
-  /// - Parameter connects: False leaves it at what the start itself did: no turn has run yet.
-  func relaunch(downtime: Int64 = 60_000, connects: Bool = true) throws {
+  /// - Parameters:
+  ///   - connects: False leaves it at what the start itself did: no turn has run yet.
+  ///   - sends: False is a process that only changes the queue.
+  func relaunch(downtime: Int64 = 60_000, connects: Bool = true, sends: Bool = true) throws {
     transport.forgetAll()
     desk.forgetAll()
     opened = nil
@@ -76,7 +78,7 @@ final class Harness {
     lastHost += 1
     hostID = HostID(lastHost)
     host = RecordingHost()
-    try start(connects: connects)
+    try start(connects: connects, sends: sends)
   }
 
   /// The system starts anew, and with it CLOCK_BOOTTIME; no time passes meanwhile by the wall clock.

@@ -19,8 +19,8 @@ enum Cancel {
     run: run)
 
   private static func run(_ arguments: Arguments, _ around: Surroundings) throws(Failure) -> Int32 {
-    try Each.change("cancel", arguments, around) { state in
-      switch state {
+    try Each.change(.cancel, arguments, around) { before in
+      switch before {
       case .queued, .running, .awaitingAuth, .paused: "cancelled"
       case .completed, .error, .cancelled: "forgotten"
       }
@@ -40,13 +40,15 @@ enum Retry {
       outtray explain tells.
       """,
     examples: ["outtray retry --dir ./queue note-7"],
-    statuses: [(Status.no, "nobody has one of the ids; the others are done")],
+    statuses: [(Status.no, "it cannot be done for one of the ids; the others are done")],
     run: run)
 
   private static func run(_ arguments: Arguments, _ around: Surroundings) throws(Failure) -> Int32 {
-    try Each.change("retry", arguments, around) { state in
-      switch state {
-      case .queued, .running, .awaitingAuth, .paused: "due now"
+    try Each.change(.retry, arguments, around) { before in
+      switch before {
+      case .queued, .awaitingAuth: "due now"
+      case .paused: "due when its pause ends"
+      case .running: "is being sent already"
       case .completed, .error, .cancelled: "opened again"
       }
     }
@@ -56,30 +58,34 @@ enum Retry {
 /// A method that takes one id, for several of them.
 private enum Each {
   static func change(
-    _ method: String, _ arguments: Arguments, _ around: Surroundings, _ done: (Row.State) -> String
+    _ method: Method, _ arguments: Arguments, _ around: Surroundings, _ done: (Row.State) -> String
   ) throws(Failure) -> Int32 {
     let directory = try arguments.directory()
-    var missing: [String] = []
+    var refusals: [String] = []
     for id in arguments.operands {
-      // The wire resolves an unknown id; people want to know.
+      let name = Printable.text(id)
+      // The wire resolves a cancel of an id that nobody has; people want to know.
       let queue = try StoredQueue(directory)
       let entry = try queue.ask { reader throws(StoreError) in try reader.entry(id: EntryID(id)) }
       guard let entry else {
-        missing.append(Printable.text(id))
+        refusals.append("\(name): names no entry")
         continue
       }
-      let result = try around.change(directory) { live, _ throws(Failure) in
-        try live.call(method) { $0.member("id", id) }
-      }
-      if arguments.has("json") {
-        try around.output.json(result)
-      } else {
-        try around.output.line("\(done(queue.row(entry).state)): \(Printable.text(id))")
+      do throws(Failure) {
+        let result = try around.change(directory) { live, _ throws(Failure) in
+          try live.call(method) { $0.member("id", id) }
+        }
+        if arguments.has("json") {
+          try around.output.json(result)
+        } else {
+          try around.output.line("\(done(queue.row(entry).state)): \(name)")
+        }
+      } catch {
+        guard error.code == ErrorCode.invalid.rawValue, error.message.hasPrefix("id: ") else { throw error }
+        refusals.append("\(name): \(error.message.dropFirst(4))")
       }
     }
-    guard missing.isEmpty else {
-      throw Failure(Status.no, "\(missing.joined(separator: ", ")): names no entry")
-    }
+    guard refusals.isEmpty else { throw Failure(Status.no, refusals.joined(separator: "; ")) }
     return Status.success
   }
 }

@@ -67,10 +67,10 @@ enum HeaderSources {
 
   private static func split(_ operand: String) throws(Failure) -> (name: String, source: Source) {
     // A value that was given all the same is not repeated.
-    guard !operand.contains(":") || operand.contains("=env:") || operand.contains("=@") else {
+    guard !operand.prefix(while: { $0 != "=" }).contains(":") else {
       throw .usage(
-        "a value must not be an argument, since every process can read those: NAME=-, NAME=@FILE or NAME=env:VAR"
-      )
+        "a value must not be an argument, since every process can read those: "
+          + "NAME=-, NAME=@FILE or NAME=env:VAR")
     }
     guard let equals = operand.firstIndex(of: "=") else { return (operand, .line) }
     let name = String(operand[..<equals])
