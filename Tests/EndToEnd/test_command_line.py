@@ -10,7 +10,7 @@ NOWHERE = "http://127.0.0.1:1/"
 EVERY = [
     ("ls", []), ("show", ["a"]), ("explain", ["a"]), ("log", []), ("log", ["-f"]), ("verify", []),
     ("stats", []), ("add", [NOWHERE]), ("pause", []), ("resume", []), ("cancel", ["a"]), ("retry", ["a"]),
-    ("headers set", ["A=env:HOME"])]
+    ("headers set", ["A=env:HOME"]), ("watch", [])]
 
 
 @pytest.mark.parametrize("name, arguments", EVERY)

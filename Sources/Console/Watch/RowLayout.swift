@@ -22,7 +22,7 @@ struct RowLayout {
     id = min(40, max(6, isNarrow ? columns * 3 / 10 : columns * 22 / 100))
     key = isWide ? min(24, columns * 15 / 100) : 0
     state = isNarrow ? 6 : 13
-    attempts = isNarrow ? 0 : 5
+    attempts = isNarrow ? 0 : 6
     let others = [id, key, state, attempts].filter { $0 > 0 }
     middle = max(0, columns - RowLayout.marker - others.reduce(0) { $0 + $1 + RowLayout.gap })
   }
@@ -32,7 +32,7 @@ struct RowLayout {
   /// Columns of the bar and of the numbers behind it, by what there is room for.
   private var parts: (bar: Int, size: Int, speed: Int, timeLeft: Int) {
     let rest = middle - RowLayout.percent
-    if rest >= 42 { return (rest - 27, 9, 11, 7) }
+    if rest >= 36 { return (rest - 27, 9, 11, 7) }
     if rest >= 26 { return (rest - 18, 0, 11, 7) }
     if rest >= 15 { return (rest - 7, 0, 0, 7) }
     return (max(0, rest), 0, 0, 0)

@@ -7,7 +7,6 @@ import struct
 import subprocess
 import termios
 import threading
-import time
 
 import pyte
 
@@ -20,19 +19,17 @@ KEYS = {"up": "\x1b[A", "down": "\x1b[B", "page up": "\x1b[5~", "page down": "\x
 class Terminal:
     """Runs a command on a terminal of its own, as the leader of its session, and reads what it writes."""
 
-    def __init__(self, command, columns=80, rows=24, env=None, stderr=None):
+    def __init__(self, command, columns=80, rows=24, env=None, cwd=None):
         self.columns, self.rows = columns, rows
         self.screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self.screen)
         self.written = bytearray()
-        # When each piece came, and how much was written by then.
-        self.pieces = []
         self._lock = threading.Lock()
         self.master, self.terminal = pty.openpty()
         self._set_size()
         self.before = termios.tcgetattr(self.terminal)
         self.process = subprocess.Popen(
-            command, stdin=self.terminal, stdout=self.terminal, stderr=stderr or self.terminal,
+            command, stdin=self.terminal, stdout=self.terminal, stderr=self.terminal, cwd=cwd,
             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "LINES": "", "COLUMNS": "",
                  **(env or {})})
@@ -60,6 +57,13 @@ class Terminal:
         """The screen, without spaces at the ends of its lines."""
         with self._lock:
             return [line.rstrip() for line in self.screen.display]
+
+    def cells(self):
+        """Each line of the screen as a list of (text, colour, is bold), one for each column."""
+        with self._lock:
+            return [[(cell.data, cell.fg, cell.bold) for cell in (self.screen.buffer[row][column]
+                                                                  for column in range(self.columns))]
+                    for row in range(self.rows)]
 
     def text(self):
         return "\n".join(self.lines())
@@ -122,5 +126,5 @@ class Terminal:
                 return
             with self._lock:
                 self.written += piece
-                self.pieces.append((time.monotonic(), len(self.written)))
-                self._stream.feed(piece)
+                # The emulator knows no faint letters; grey ones stand in for them.
+                self._stream.feed(piece.replace(b"\x1b[2m", b"\x1b[90m"))
