@@ -16,8 +16,8 @@ def kind(cell):
 
 
 def runs(line):
-    """(column, text, colour, is bold) of neighbours that look alike, without spaces around them. Wherever there
-    is more than one space a new run begins, since viewers do not agree on how wide several are."""
+    """(column, text, colour, is bold, kind) of neighbours that look alike, without spaces around them. Behind
+    more than one space a new run begins, since viewers do not agree on how wide several are."""
     found = []
     for column, (text, colour, bold) in enumerate(line):
         # The emulator makes grey letters bold.
@@ -63,13 +63,14 @@ def animated(times, end):
 
 
 def film(frames, end, title, still):
-    """The SVG of `frames`, pairs of a time in seconds and the cells of the screen. Where nothing plays it, the
-    frame of the time `still` is seen."""
+    """The SVG of `frames`, pairs of a time in seconds and the cells of the screen. Where nothing plays it,
+    the frame of the time `still` is seen."""
     columns, rows = len(frames[0][1][0]), len(frames[0][1])
     width, height = 2 * MARGIN + columns * CELL, TOP + rows * LINE + MARGIN
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" width="{width:.0f}" '
-        f'height="{height}" role="img" aria-label="{escape(title)}" font-family="{FONTS}" font-size="{SIZE}">',
+        f'height="{height}" role="img" aria-label="{escape(title)}" font-family="{FONTS}" '
+        f'font-size="{SIZE}">',
         f'<rect x=".5" y=".5" width="{width - 1:.0f}" height="{height - 1}" rx="8" fill="{GROUND}" '
         f'stroke="{EDGE}"/>',
         *(f'<circle cx="{20 + 18 * at}" cy="17" r="5.5" fill="{EDGE}"/>' for at in range(3)),

@@ -26,8 +26,11 @@ final class Terminal {
 
   func enter() throws(Failure) {
     var raw = before
-    raw.c_iflag &= ~tcflag_t(ICRNL | IXON | INLCR | IGNCR | ISTRIP | BRKINT)
-    raw.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
+    // Without keys of its own it is ended by the terminal's.
+    if keys != nil {
+      raw.c_iflag &= ~tcflag_t(ICRNL | IXON | INLCR | IGNCR | ISTRIP | BRKINT)
+      raw.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG | IEXTEN)
+    }
     clinux_guard(keys ?? output, output, &before, Terminal.farewell)
     isEntered = true
     // Keys that were typed before mean nothing here.
