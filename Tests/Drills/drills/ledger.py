@@ -1,0 +1,50 @@
+"""What a host knows, line by line on disk, so that it is there though the host is killed.
+
+Each line is an object with `what`, `at` (the machine's monotonic clock, the same for every process) and `host`.
+
+| what | and |
+|---|---|
+| sidecar | `pid`, as it was started |
+| ask | `id`, `bodies` (part to hash), `moves` (the path of a file that is to be taken) |
+| accepted, refused | `id`, `disposition`; `code` |
+| cancel, cancelled | `id`: asked, answered |
+| seen | `id`, `attempts`, `requestId` of an attempt event or of a row |
+| outcome | `id`, and what `settled` holds of `eventId kind attempts deliveries requestId status` |
+| acked | `eventIds`: answered |
+| ended | `status` of a sidecar |
+| fault | `text`: something that may not be |
+"""
+import json
+import os
+import pathlib
+import time
+
+
+class Ledger:
+    """Written by one host; a line that was written outlives it."""
+
+    def __init__(self, path, host):
+        self.host = host
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+
+    def write(self, what, **members):
+        line = json.dumps({"what": what, "at": time.monotonic(), "host": self.host, **members})
+        os.write(self._file, line.encode() + b"\n")
+
+
+def of_outcome(event):
+    """What the ledger keeps of a `settled` event."""
+    response = event.get("response") or event.get("error", {}).get("response") or {}
+    return {"status": response.get("status"),
+            **{name: event.get(name)
+               for name in ("id", "eventId", "kind", "attempts", "deliveries", "requestId")}}
+
+
+def read(folder):
+    """The lines of every ledger in the folder, by time."""
+    lines = []
+    for path in sorted(pathlib.Path(folder).glob("*.ledger")):
+        for number, line in enumerate(path.read_bytes().split(b"\n")):
+            if line:
+                lines.append({**json.loads(line), "line": number})
+    return sorted(lines, key=lambda line: (line["at"], line["line"]))
