@@ -4,7 +4,7 @@ import time
 
 from drills import command
 from drills.roughserver import RoughServer
-from drills.storm import Storm, until_lives
+from drills.storm import Storm, until_owned
 
 NAME, CYCLES = "kills", 200
 # After so many cycles everything is settled and compared, and a new directory begins.
@@ -28,7 +28,7 @@ def one_round(options, result, cycles):
         for _ in range(cycles):
             while len(storm.hosts) < 4 and (not storm.hosts or chance.random() < 0.8):
                 storm.spawn()
-            until_lives(storm)
+            until_owned(storm)
             time.sleep(chance.uniform(0.02, 0.5))
             storm.befall()
             result.cycles += 1

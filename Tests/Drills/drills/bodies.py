@@ -14,13 +14,14 @@ def sha256(content):
 
 
 class Body:
-    """What is sent under an id: `fields` for the descriptor, `hashes` by part, `path` of a source file."""
+    """What is sent under an id: `fields` for the descriptor, `hashes` by part, `path` of a source
+    file and the hash of all of it."""
 
     def __init__(self, id, kind, url, folder, largest=200_000):
         self.kind = kind
         chance = random.Random(id)
         url = f"{url}?entry={id}"
-        self.path = None
+        self.path = self.source = None
         if kind in ("small", "large"):
             size = chance.randrange(200) if kind == "small" else INLINE_LIMIT + chance.randrange(largest)
             text = json.dumps({"entry": id, "filling": "é" + "x" * size})
@@ -33,7 +34,8 @@ class Body:
         self.path = os.path.join(folder, id)
         with open(self.path, "wb") as file:
             file.write(content)
-        self.hashes = {"0": sha256(content)}
+        self.source = sha256(content)
+        self.hashes = {"0": self.source}
         if kind == "form":
             form = [{"name": "entry", "contentType": "text/plain", "string": id},
                     {"name": "file", "contentType": "application/octet-stream", "path": self.path}]

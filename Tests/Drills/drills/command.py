@@ -11,6 +11,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 
 from endtoend import binary
 
@@ -106,6 +107,9 @@ def perform(drill, name, cycles, seed, size=0, keep=False):
         result.skipped = str(reason)
     except AssertionError as fault:
         result.faults.append(f"cycle {result.cycles}: {fault}")
+    except Exception:
+        # Of the drill itself, most likely; the others shall run all the same.
+        result.faults.append(f"cycle {result.cycles}: {traceback.format_exc()}")
     result.seconds = time.monotonic() - began
     if keep and result.verdict == "FAILED":
         result.faults.append(f"kept: {folder}")

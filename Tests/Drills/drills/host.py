@@ -24,6 +24,10 @@ from endtoend.sidecar import Sidecar  # noqa: E402
 # Seconds that a host which leaves stays for what its sidecar still has to say. With other hosts about, or a
 # drain, the process goes on without it.
 LEAVING = 1.0
+# Seconds before the next start, should it fail each time.
+RESTARTING = 0.02
+# How often, and after how many seconds, a call that was refused with E_STORAGE is repeated.
+REPEATS, REPEATING = 20, 0.1
 
 
 @dataclasses.dataclass
@@ -46,8 +50,9 @@ class Settings:
     forks: bool = False
     cancels: float = 0.03
     events: tuple = ("attempt", "state", "settled")
-    # Another clock for the sidecar, by its environment.
+    # What else stands in the sidecar's environment, and the command that it runs under.
     env: dict = dataclasses.field(default_factory=dict)
+    under: tuple = ()
 
 
 class Host:
@@ -67,13 +72,14 @@ class Host:
     def run(self):
         while not self.is_leaving:
             self.sidecar = Sidecar(self.settings.binary, self.settings.directory, "--on-disconnect",
-                                   self.settings.wish, env=self.settings.env,
+                                   self.settings.wish, env=self.settings.env, under=self.settings.under,
                                    log=f"{self.settings.folder}/{self.settings.name}.stderr")
             self.ledger.write("sidecar", pid=self.sidecar.process.pid, wish=self.settings.wish)
             if self.settings.forks:
                 self.fork()
             self.session()
             self.finish()
+            time.sleep(RESTARTING)
 
     def fork(self):
         """A child that holds the sidecar's pipes open, as a host's own children may."""
@@ -87,7 +93,7 @@ class Host:
 
     def session(self):
         """Until the sidecar's end, or this host's."""
-        self.pending, self.attempts, self.position = {}, {}, 0
+        self.pending, self.attempts, self.again, self.position = {}, {}, [], 0
         try:
             self.send("subscribe", None, events=list(self.settings.events), window=self.settings.window)
             while self.sidecar.process.poll() is None and not self.is_leaving:
@@ -147,6 +153,8 @@ class Host:
 
     def ask_more(self):
         settings = self.settings
+        while self.again and time.monotonic() >= self.again[0][0]:
+            self.enqueue(*self.again.pop(0)[1:])
         while (len(self.pending) < settings.pending and self.asked < settings.most
                and time.monotonic() >= self.next_ask):
             self.next_ask = max(self.next_ask, time.monotonic() - 0.2) + 1 / settings.rate
@@ -156,17 +164,22 @@ class Host:
     def ask(self, id):
         body = Body(id, self.chance.choice(self.settings.kinds), self.settings.url, self.files,
                     self.settings.largest)
-        self.ledger.write("ask", id=id, bodies=body.hashes, moves=body.moves)
+        self.ledger.write("ask", id=id, bodies=body.hashes, moves=body.moves, source=body.source)
+        self.enqueue(id, body, REPEATS)
+
+    def enqueue(self, id, body, repeats):
         request = body.request(retry={"backoff": FAST})
-        number = f"ask {id}"
-        self.pending[number] = lambda result, error: self.asked_for(id, body, result, error)
+        number = f"ask {id} {repeats}"
+        self.pending[number] = lambda result, error: self.asked_for(id, body, repeats, result, error)
         self.sidecar.send_line(
             f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"method":"enqueue","params":{{"id":{json.dumps(id)},'
             f'"key":"k{self.chance.randrange(4)}","vars":{{"n":{json.dumps(id)}}},"request":{request}}}}}')
 
-    def asked_for(self, id, body, result, error):
+    def asked_for(self, id, body, repeats, result, error):
         if error:
             self.ledger.write("refused", id=id, code=error["data"]["code"], message=error["message"])
+            if error["data"]["code"] == "E_STORAGE" and repeats:
+                self.again.append((time.monotonic() + REPEATING, id, body, repeats - 1))
             return
         self.ledger.write("accepted", id=id, disposition=result["disposition"])
         if body.path and body.moves is None:

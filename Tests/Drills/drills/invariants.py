@@ -160,14 +160,17 @@ def bodies(directory):
 
 
 def unexplained(left, lines):
-    """Bodies that may not be left over. An enqueue that a kill left unanswered may leave one for each file
-    that it was about; what was moved in stays, and then the caller has the file still (D37)."""
-    unanswered = [story.asks[0] for story in stories(lines).values()
-                  if story.asks and not story.accepted and not story.outcomes]
-    found = [f"{len(left)} bodies are left over by {len(unanswered)} calls without an answer"
-             ] if len(left) > len(unanswered) else []
-    sources = {digest_of(ask["moves"]) for ask in unanswered
-               if ask["moves"] and os.path.exists(ask["moves"])}
+    """Bodies that may not be left over. An enqueue that a kill left unanswered, or that a failing disk refused,
+    may leave one for each file that it was about; what was moved in stays, and then the caller has the file
+    still, or the queue had it after all when it was asked again (D37)."""
+    known = stories(lines)
+    without = [story.asks[0] for story in known.values()
+               if story.asks and not story.accepted and not story.outcomes]
+    refused = {line["id"] for line in lines if line["what"] == "refused"}
+    most = len(without) + sum(line["what"] == "refused" for line in lines)
+    found = [f"{len(left)} bodies are left over by {most} calls that came to nothing"] if len(left) > most else []
+    sources = {digest_of(ask["moves"]) for ask in without if ask["moves"] and os.path.exists(ask["moves"])}
+    sources |= {sha for id in refused for sha in [known[id].asks[0]["source"]]}
     return found + [f"a body is left over, and its source is gone: {path}" for path in left
                     if path.name.startswith("moved-") and digest_of(path) not in sources]
 

@@ -5,7 +5,7 @@ Each line is an object with `what`, `at` (the machine's monotonic clock, the sam
 | what | and |
 |---|---|
 | sidecar | `pid`, as it was started |
-| ask | `id`, `bodies` (part to hash), `moves` (the path of a file that is to be taken) |
+| ask | `id`, `bodies` (part to hash), `moves` (the path of a file that is to be taken), `source` (its hash) |
 | accepted, refused | `id`, `disposition`; `code` |
 | cancel, cancelled | `id`: asked, answered |
 | seen | `id`, `attempts`, `requestId` of an attempt event or of a row |

@@ -71,11 +71,11 @@ class Storm:
 
     def sidecars(self):
         """Process ids, the owner's first."""
-        with contextlib.suppress(FileNotFoundError):
+        owner = None
+        with contextlib.suppress(OSError):  # Not there yet, or the disk has stopped.
             owner = holder(self.directory / "lock")
-            return sorted((pid for pid in processes_on(self.directory) if program(pid) == self.binary),
-                          key=lambda pid: pid != owner)
-        return []
+        return sorted((pid for pid in processes_on(self.directory) if program(pid) == self.binary),
+                      key=lambda pid: pid != owner)
 
     def befall(self, *what):
         """One of `what` happens to somebody; returns which."""
@@ -254,6 +254,7 @@ def holder(lock):
     return None
 
 
-def until_lives(storm):
+def until_owned(storm):
     """Waits until somebody owns the directory."""
-    return deadline.until("somebody owns the directory", lambda: storm.sidecars(), 30)
+    deadline.until("somebody owns the directory", lambda: (storm.directory / "lock").exists()
+                   and holder(storm.directory / "lock"), 30)
