@@ -22,6 +22,12 @@ class Body:
         chance = random.Random(id)
         url = f"{url}?entry={id}"
         self.path = self.source = None
+        if kind == "text":
+            # Which every language writes the same.
+            self.data = json.dumps(f"{id} {'x' * chance.randrange(largest)}")
+            self.hashes = {"0": sha256(self.data.encode())}
+            self.fields = {"url": url}
+            return
         if kind in ("small", "large"):
             size = chance.randrange(200) if kind == "small" else INLINE_LIMIT + chance.randrange(largest)
             text = json.dumps({"entry": id, "filling": "é" + "x" * size})
@@ -54,6 +60,10 @@ class Body:
     def moves(self):
         """The path of a file that the sidecar is given, not lent."""
         return self.path if self.kind in ("move", "parts") else None
+
+    def value(self, **fields):
+        """The descriptor as a value, for a client that writes the JSON itself."""
+        return {**self.fields, **fields, **({} if self.data is None else {"data": json.loads(self.data)})}
 
     def request(self, **fields):
         """The descriptor as JSON text; `data` stands in it as it was spelt."""

@@ -184,7 +184,7 @@ class Host:
         self.ledger.write("accepted", id=id, disposition=result["disposition"])
         if body.path and body.moves is None:
             os.unlink(body.path)  # The answer says that the queue has its own.
-        elif body.moves and os.path.exists(body.moves):
+        elif body.moves and not self.settings.under and os.path.exists(body.moves):
             self.ledger.write("fault", text=f"{id}: the name of a moved file is there after the answer")
         if self.chance.random() < self.settings.cancels:
             self.ledger.write("cancel", id=id)

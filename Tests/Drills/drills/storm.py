@@ -51,7 +51,7 @@ class Storm:
         self.hosts = []
         self.count = 0
         self.befell = {}
-        self.last_env = {}
+        self.last_under = ()
 
     def spawn(self, **settings):
         """Starts a further host."""
@@ -66,6 +66,10 @@ class Storm:
 
     def lines(self):
         return ledger.read(self.folder)
+
+    def asked(self):
+        """How many enqueues were begun, by all hosts so far."""
+        return sum(path.read_bytes().count(b'"what": "ask"') for path in self.folder.glob("h*.ledger"))
 
     # What befalls them
 
@@ -167,7 +171,7 @@ class Storm:
 
     @contextlib.contextmanager
     def _last_host(self):
-        sidecar = Sidecar(self.binary, self.directory, log=self.folder / "last.stderr", env=self.last_env)
+        sidecar = Sidecar(self.binary, self.directory, log=self.folder / "last.stderr", under=self.last_under)
         try:
             yield sidecar
         finally:
