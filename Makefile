@@ -1,4 +1,4 @@
-.PHONY: build demo test scenario packages clean
+.PHONY: build demo test scenario packages drills clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -17,6 +17,12 @@ scenario:
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 clients/scenario/run.py
 
+# Kills, drains, power cuts, faults of the disk, load, clocks: each for a short time, and one table.
+drills:
+	scripts/install-tools build demo scenario test drills
+	scripts/build-release
+	OUTTRAY=.build/outtray /usr/bin/python3 Tests/Drills/all_drills.py --json .build/drills.json
+
 # What other programs install, in dist/: a wheel, two npm packages, a Go module.
 packages:
 	scripts/install-tools build packages
@@ -26,7 +32,7 @@ packages:
 	scripts/package-go
 
 test:
-	scripts/install-tools build demo scenario packages test
+	scripts/install-tools build demo scenario packages test drills
 	scripts/run-tests
 
 clean:

@@ -39,12 +39,13 @@ class Short:
         return command.perform(self.module.drill, self.name, self.cycles, seed, self.size)
 
 
-EVERY = (Short(kills, 16), Short(clients, 3), Short(drain, 2, 48 << 20), Short(power_cuts, 10), Short(faults, 10),
-         Short(load, 1, 2000), Short(clocks, 10))
+EVERY = (Short(kills, 16), Short(clients, 3), Short(drain, 2, 48 << 20), Short(power_cuts, 10),
+         Short(faults, 10), Short(load, 1, 2000), Short(clocks, 10))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--json", metavar="FILE", help="write the results there as well")
     given = parser.parse_args()

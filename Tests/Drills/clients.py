@@ -1,5 +1,5 @@
-"""The clients under kills: the JavaScript, Python, asyncio and Go client share a directory; programs and sidecars are
-killed, close and come back at random. Every accepted mutate has to reach a handler."""
+"""The clients under kills: the JavaScript, Python, asyncio and Go client share a directory; programs and
+sidecars are killed, close and come back at random. Every accepted mutate has to come to an outcome."""
 import time
 
 from drills import clients, command

@@ -1,5 +1,5 @@
-"""Clocks that jump: the sidecar's wall clock is set forward and back by up to a day under load (libfaketime), while
-waits go on by the other clock. Nothing may be lost, be sent twice, or wait for longer than its backoff."""
+"""Clocks that jump: the sidecar's wall clock is set forward and back by up to a day under load (faketime),
+while waits go on by the other clock. Nothing may be lost, told again, or wait for longer than its backoff."""
 import pathlib
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
-"""Faults of the disk, call by call: the nth write, sync, open, link or delete fails, once, for a time or for good;
-then the queue starts again without faults, and what was answered has to hold. Also writes that come out short."""
+"""Faults of the disk, call by call: the nth write, sync, open, link or delete fails, once, for a time or for
+good; then the queue starts again without faults, and what was answered has to hold. Also short writes."""
 import os
 import time
 

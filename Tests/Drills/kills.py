@@ -1,5 +1,5 @@
-"""Kills under load: hosts and sidecars on one directory are killed, leave and come back, at random; the ledgers
-of the hosts and of the server have to agree at the end."""
+"""Kills under load: hosts and sidecars on one directory are killed, leave and come back, at random; the
+ledgers of the hosts and of the server have to agree at the end."""
 import time
 
 from drills import command

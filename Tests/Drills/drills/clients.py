@@ -44,8 +44,9 @@ class Client:
         self.files.mkdir()
         self.asked, self.number, self.count = {}, 0, 0
         with open(storm.folder / "clients.stderr", "ab") as errors:
-            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                            env={**os.environ, "OUTTRAY_BINARY": storm.binary})
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
+                env={**os.environ, "OUTTRAY_BINARY": storm.binary})
         self.reader = threading.Thread(target=self._listen, daemon=True)
         self.reader.start()
         self.say("open", dir=str(storm.directory), options={"background": True} if background else {})
@@ -100,7 +101,8 @@ class Client:
 
     def _asked_for(self, id, body, report):
         if "failed" in report:
-            self.ledger.write("refused", id=id, code=report["failed"]["code"], message=report["failed"]["message"])
+            failed = report["failed"]
+            self.ledger.write("refused", id=id, code=failed["code"], message=failed["message"])
             return
         self.ledger.write("accepted", id=id, disposition=None)
         if body.path and body.moves is None:

@@ -1,4 +1,5 @@
-"""A host as a process of its own, which can be killed: speaks the wire, keeps a ledger, starts its sidecar again.
+"""A host as a process of its own, which can be killed: speaks the wire, keeps a ledger, and starts its
+sidecar again.
 
     python3 host.py '{"name": ..., ...}'      the members are those of Settings
 
@@ -168,12 +169,12 @@ class Host:
         self.enqueue(id, body, REPEATS)
 
     def enqueue(self, id, body, repeats):
-        request = body.request(retry={"backoff": FAST})
-        number = f"ask {id} {repeats}"
+        number, key = f"ask {id} {repeats}", f"k{self.chance.randrange(4)}"
+        params = (f'{{"id":{json.dumps(id)},"key":"{key}","vars":{{"n":{json.dumps(id)}}},'
+                  f'"request":{body.request(retry={"backoff": FAST})}}}')
         self.pending[number] = lambda result, error: self.asked_for(id, body, repeats, result, error)
         self.sidecar.send_line(
-            f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"method":"enqueue","params":{{"id":{json.dumps(id)},'
-            f'"key":"k{self.chance.randrange(4)}","vars":{{"n":{json.dumps(id)}}},"request":{request}}}}}')
+            f'{{"jsonrpc":"2.0","id":{json.dumps(number)},"method":"enqueue","params":{params}}}')
 
     def asked_for(self, id, body, repeats, result, error):
         if error:
@@ -188,7 +189,14 @@ class Host:
             self.ledger.write("fault", text=f"{id}: the name of a moved file is there after the answer")
         if self.chance.random() < self.settings.cancels:
             self.ledger.write("cancel", id=id)
-            self.send("cancel", lambda result, error: result is None or self.ledger.write("cancelled", id=id), id=id)
+            self.send("cancel", self.noting("cancelled", id=id), id=id)
+
+    def noting(self, what, **members):
+        """Takes an answer: what it promises goes into the ledger."""
+        def take(result, error):
+            if error is None:
+                self.ledger.write(what, **members)
+        return take
 
     # What is told
 
@@ -223,8 +231,7 @@ class Host:
         self.see("state", outcome["id"], outcome["attempts"])
         events, pleases = [outcome["eventId"]], self.chance.random()
         if pleases < 0.85:
-            self.send("ackEvents", lambda result, error: result is None or self.ledger.write(
-                "acked", eventIds=events), eventIds=events)
+            self.send("ackEvents", self.noting("acked", eventIds=events), eventIds=events)
         elif pleases < 0.92:
             self.send("releaseEvents", None, eventIds=events)
             # What was released comes back with a further subscription.

@@ -66,7 +66,8 @@ def need_strace():
 def calls(trace):
     """How often each call was made."""
     names = re.compile(r"^\d+ +(\w+)\(", re.M)
-    return collections.Counter(names.findall(pathlib.Path(trace).read_text(encoding="utf-8", errors="replace")))
+    text = pathlib.Path(trace).read_text(encoding="utf-8", errors="replace")
+    return collections.Counter(names.findall(text))
 
 
 def every(counts, chance, reach=3):
@@ -76,7 +77,8 @@ def every(counts, chance, reach=3):
     while True:
         chance.shuffle(kinds)
         for call, error in kinds:
-            yield Fault(call, error, 1 + int(chance.random() ** 2 * counts[call] * reach), chance.choice(SPANS))
+            nth = 1 + int(chance.random() ** 2 * counts[call] * reach)
+            yield Fault(call, error, nth, chance.choice(SPANS))
 
 
 def preload(folder):

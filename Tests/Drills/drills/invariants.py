@@ -14,7 +14,7 @@ ENDS = {0, -9}
 # What an enqueue that is right may be refused with: the sidecar ends, or its disk fails.
 REFUSALS = {"E_SHUTDOWN", "E_STORAGE"}
 
-# Seconds that a request may have been on its way to the server's ledger: those that a cancel, or the end of
+# Seconds that a request may have been on its way to the server's ledger: one that a cancel, or the end of
 # another part, stopped may have come to its socket before. Attempts are counted, so a further one shows anyway.
 READING = 1.0
 
@@ -129,8 +129,8 @@ def _compare_outcome(findings, id, story, requests, counts_attempts):
     same = ("kind", "attempts", "requestId", "status")
     if any(any(other[name] not in (None, outcome[name]) for name in same) for other in story.outcomes):
         findings.others.append(f"{id}: its outcome changed: {story.outcomes}")
-    # When an outcome is known there is no further request, whoever knows it; nor is it told after the answer to
-    # its acknowledgement. Deliveries are numbered, so what a slow host reads late is no fault.
+    # Once an outcome is known there is no further request, whoever knows it; nor is it told after the answer
+    # to its acknowledgement. Deliveries are numbered, so what a slow host reads late is no fault.
     late = [request for request in requests if request.at > story.outcomes[0]["at"] + READING]
     if late and len(story.asks) == 1:
         findings.doubled.append(f"{id}: {len(late)} requests after its outcome, first {late[0]}")
@@ -139,7 +139,8 @@ def _compare_outcome(findings, id, story, requests, counts_attempts):
         after = [told for told in story.outcomes if told["deliveries"] > max(before)]
         if after:
             findings.doubled.append(f"{id}: told after it was acknowledged: {after}")
-    if counts_attempts and outcome["attempts"] is not None and outcome["attempts"] < max(len(requests), story.attempts):
+    seen = max(len(requests), story.attempts)
+    if counts_attempts and outcome["attempts"] is not None and outcome["attempts"] < seen:
         findings.others.append(f"{id}: {outcome['attempts']} attempts; the server saw {len(requests)}, "
                                f"the hosts {story.attempts}")
     reason = _disagreement(outcome, story, requests)
@@ -171,15 +172,17 @@ def bodies(directory):
 
 
 def unexplained(left, lines):
-    """Bodies that may not be left over. An enqueue that a kill left unanswered, or that a failing disk refused,
-    may leave one for each file that it was about; what was moved in stays, and then the caller has the file
-    still, or the queue had it after all when it was asked again (D37)."""
+    """Bodies that may not be left over. An enqueue that a kill left unanswered, or that a failing disk
+    refused, may leave one; what was moved in stays, and then the caller has the file still, or the queue took
+    it after all when it was asked again (D37)."""
     known = stories(lines)
     without = [story.asks[0] for story in known.values()
                if story.asks and not story.accepted and not story.outcomes]
     refused = {line["id"] for line in lines if line["what"] == "refused"}
     most = len(without) + sum(line["what"] == "refused" for line in lines)
-    found = [f"{len(left)} bodies are left over by {most} calls that came to nothing"] if len(left) > most else []
+    found = []
+    if len(left) > most:
+        found.append(f"{len(left)} bodies are left over by {most} calls that came to nothing")
     sources = {digest_of(ask["moves"]) for ask in without if ask["moves"] and os.path.exists(ask["moves"])}
     sources |= {sha for id in refused for sha in [known[id].asks[0]["source"]]}
     return found + [f"a body is left over, and its source is gone: {path}" for path in left

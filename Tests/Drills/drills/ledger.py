@@ -1,6 +1,6 @@
 """What a host knows, line by line on disk, so that it is there though the host is killed.
 
-Each line is an object with `what`, `at` (the machine's monotonic clock, the same for every process) and `host`.
+Each line is an object with `what`, `at` (the machine's monotonic clock, one for all processes) and `host`.
 
 | what | and |
 |---|---|

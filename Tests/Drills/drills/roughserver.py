@@ -9,8 +9,8 @@ from endtoend import rawserver
 from .bodies import sha256
 
 # How an answer is lost, late or unwelcome: the name of the fate, and how often of a hundred failures.
-ROUGH = {"500": 14, "503": 14, "408": 4, "429": 8, "early": 8, "cut before": 10, "cut midway": 10, "cut after": 10,
-         "cut answer": 6, "reset": 6, "slow": 4, "late": 6}
+ROUGH = {"500": 14, "503": 14, "408": 4, "429": 8, "early": 8, "cut before": 10, "cut midway": 10,
+         "cut after": 10, "cut answer": 6, "reset": 6, "slow": 4, "late": 6}
 # Those that settle an entry as an error, or park it, are asked for by name.
 TERMINAL, PARKING = "410", "401"
 RETRY_AFTER = ("0", "1", "Sun, 06 Nov 1994 08:49:37 GMT", "soon")
@@ -18,7 +18,7 @@ RETRY_AFTER = ("0", "1", "Sun, 06 Nov 1994 08:49:37 GMT", "soon")
 
 @dataclasses.dataclass
 class Received:
-    """A request; `said` is the status that was answered, or begun, `cut` whether the answer came to its end."""
+    """A request; `said` is the status of the answer that was begun, `cut` whether it was not ended."""
 
     entry: str
     part: str

@@ -178,7 +178,7 @@ class Storm:
             sidecar.dispose()
 
     def sweep(self):
-        """What interrupted copies have left goes at a start a day later; returns it, and what is wrong with it."""
+        """What interrupted copies have left goes at a start a day later; returns it, and what is wrong."""
         left = invariants.bodies(self.directory)
         for path in left:
             os.utime(path, (time.time() - TWO_DAYS,) * 2)
@@ -225,8 +225,10 @@ class Storm:
         for fault in invariants.ends_well(self.directory):
             result.leftover_processes += fault.startswith("processes")
             result.faults.append(fault)
-        for what, count in {**self.befell, **{f"server: {fate}": n for fate, n in self.server.fates.items()}}.items():
+        for what, count in self.befell.items():
             result.count(what, count)
+        for fate, count in self.server.fates.items():
+            result.count(f"server: {fate}", count)
 
 
 def kill(pid, number):
