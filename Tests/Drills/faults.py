@@ -4,6 +4,7 @@ import os
 import time
 
 from drills import command, injection
+from drills.invariants import REFUSALS
 from drills.roughserver import RoughServer
 from drills.storm import Storm
 
@@ -34,7 +35,9 @@ def drill(options, result):
         with command.naming(f"cycle {cycle}", doing):
             storm = run(options, cycle, how)
             faults_before = len(result.faults)
-            storm.judge(result, ends=ENDS)
+            # What says that the file cannot be opened or read is right.
+            unreadable = {"E_FILE_MISSING"} if doing.startswith(("openat", "pread64")) else set()
+            storm.judge(result, ends=ENDS, refusals=REFUSALS | unreadable)
             result.faults[faults_before:] = [
                 f"cycle {cycle}, {doing}: {text}" for text in result.faults[faults_before:]]
             if "under" in how:

@@ -1,5 +1,6 @@
 """Power cuts: a file system on a loop device stops at a random instant under load, is mounted again, and the
-queue on it is started again; what was answered has to be there. Takes root."""
+queue on it is started again; what was answered has to be there. Also file systems that turn read-only and are
+repaired. Takes root."""
 import signal
 import time
 
@@ -12,6 +13,8 @@ NAME, CYCLES = "power cuts", 500
 KINDS = ("ext4", "xfs")
 # After so many cuts everything is settled and compared, and a new file system begins.
 ROUND = 50
+# The share of cycles in which an ext4 turns read-only after an error and is repaired, in place of a cut.
+READ_ONLY = 0.25
 # 73: the directory cannot be used. SIGBUS: a page of the mapped -shm file that the dead disk does not give.
 ENDS = {0, -9, 73, -signal.SIGBUS}
 
@@ -42,13 +45,22 @@ def one_round(options, result, kind, cycles):
             if chance.random() < 0.8:
                 until_owned(storm)
             time.sleep(chance.uniform(0.0, 0.3))
-            disk.cut_power()
-            time.sleep(chance.choice([0, 0, 0.05]))
-            storm.befall("everybody killed")
-            disk.unmount()
+            if disk.can_turn_read_only and chance.random() < READ_ONLY:
+                disk.turn_read_only()
+                # Who is refused asks again meanwhile.
+                time.sleep(chance.uniform(0.0, 0.5))
+                storm.befall("everybody killed", "all hosts killed")
+                disk.unmount()
+                disk.repair()
+                result.count(f"{kind} turned read-only")
+            else:
+                disk.cut_power()
+                time.sleep(chance.choice([0, 0, 0.05]))
+                storm.befall("everybody killed")
+                disk.unmount()
+                result.count(f"cuts on {kind}")
             disk.mount()
             result.cycles += 1
-            result.count(f"cuts on {kind}")
         server.be_kind()
         storm.settle()
         storm.judge(result, counts_attempts=False, ends=ENDS)

@@ -102,6 +102,12 @@ def test_other_disagreements_are_noticed(lines, received):
     assert found.others and not found.lost
 
 
+def test_a_process_that_had_said_nothing_may_end_by_sigterm():
+    """It could not take the signal yet; one that speaks ends with 0."""
+    assert not compare([*GOOD, line("ended", 4, status=-15, said=0)], *TRIES).others
+    assert compare([*GOOD, line("ended", 4, status=-15, said=1)], *TRIES).others
+
+
 def test_left_over_bodies_need_a_call_that_came_to_nothing(tmp_path):
     """One for each such call; what was moved in only while the caller has the file."""
     source, copy, moved = tmp_path / "source", tmp_path / "body-1", tmp_path / "moved-1"

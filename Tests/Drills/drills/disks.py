@@ -1,6 +1,7 @@
-"""File systems in a file, made and mounted for a drill: they can lose their power."""
+"""File systems in a file, made and mounted for a drill: they can lose their power, and turn read-only."""
 import fcntl
 import os
+import pathlib
 import shutil
 import struct
 import subprocess
@@ -42,7 +43,8 @@ class Disk:
             raise Skipped(f"{kind} cannot be mounted here: {made.stderr.decode().strip()}")
 
     def _mount(self):
-        made = subprocess.run(["mount", "-o", "loop", self.image, self.place], capture_output=True)
+        options = "loop,errors=remount-ro" if self.kind == "ext4" else "loop"
+        made = subprocess.run(["mount", "-o", options, self.image, self.place], capture_output=True)
         self.is_mounted = made.returncode == 0
         return made
 
@@ -63,6 +65,26 @@ class Disk:
             fcntl.ioctl(place, SHUTDOWN, struct.pack("I", WITHOUT_LOG_FLUSH))
         finally:
             os.close(place)
+
+    @property
+    def _error_trigger(self):
+        """Where an ext4 file system can be told that it has met an error, which turns it read-only."""
+        device = os.stat(self.place).st_dev
+        name = os.path.basename(os.readlink(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}"))
+        return pathlib.Path(f"/sys/fs/ext4/{name}/trigger_fs_error")
+
+    @property
+    def can_turn_read_only(self):
+        return self.kind == "ext4" and self._error_trigger.exists()
+
+    def turn_read_only(self):
+        """As after an error of the disk; `repair` brings it back once it is unmounted."""
+        self._error_trigger.write_text("drill")
+
+    def repair(self):
+        made = subprocess.run([shutil.which("e2fsck", path=PATH), "-fy", self.image], capture_output=True)
+        # 1: it was repaired.
+        assert made.returncode in (0, 1), made.stdout.decode()
 
     def close(self):
         if self.is_mounted:

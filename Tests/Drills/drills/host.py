@@ -115,7 +115,7 @@ class Host:
         self.take_news()
         if status is None:
             return
-        self.ledger.write("ended", status=status)
+        self.ledger.write("ended", status=status, said=len(self.sidecar.frames))
         try:
             self.sidecar.check()
         except AssertionError as fault:

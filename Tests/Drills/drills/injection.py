@@ -70,9 +70,9 @@ def calls(trace):
     return collections.Counter(names.findall(text))
 
 
-def every(counts, chance, reach=3):
+def every(counts, chance, reach=1.2):
     """Faults of everything that is called, in a random order without end: each call and error in turn, at a
-    place that is up to `reach` times as far as a quiet run came."""
+    place that is a little further than a quiet run came, at most."""
     kinds = [(call, error) for call, errors in ERRORS.items() if counts[call] for error in errors]
     while True:
         chance.shuffle(kinds)

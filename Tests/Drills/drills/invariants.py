@@ -2,6 +2,7 @@
 import dataclasses
 import fcntl
 import os
+import signal
 import sqlite3
 
 from endtoend import deadline
@@ -15,7 +16,7 @@ ENDS = {0, -9}
 REFUSALS = {"E_SHUTDOWN", "E_STORAGE"}
 
 # Seconds that a request may have been on its way to the server's ledger: one that a cancel, or the end of
-# another part, stopped may have come to its socket before. Attempts are counted, so a further one shows anyway.
+# another part, stopped may have come to its socket before. Attempts are counted, so one more shows anyway.
 READING = 1.0
 
 
@@ -85,7 +86,7 @@ def compare(lines, server, counts_attempts=True, ends=frozenset(ENDS), refusals=
             findings.others.append(f"{line['host']}: {line['text']}")
         elif line["what"] == "refused" and line["code"] not in refusals:
             findings.others.append(f"{line['host']}: {line['id']} was refused: {line}")
-        elif line["what"] == "ended" and line["status"] not in ends:
+        elif line["what"] == "ended" and line["status"] not in ends and not _had_not_begun(line):
             findings.others.append(f"{line['host']}: the sidecar ended with {line['status']}")
     for id, story in stories(lines).items():
         _compare_one(findings, id, story, by_entry.pop(id, []), counts_attempts)
@@ -95,6 +96,11 @@ def compare(lines, server, counts_attempts=True, ends=frozenset(ENDS), refusals=
         findings.others.append("an X-Request-Id came twice")
     findings.counts["requests"] = len(ids)
     return findings
+
+
+def _had_not_begun(line):
+    """SIGTERM came before the process could take it."""
+    return line["status"] == -signal.SIGTERM and line.get("said") == 0
 
 
 def _compare_one(findings, id, story, requests, counts_attempts):

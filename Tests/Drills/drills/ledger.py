@@ -11,7 +11,7 @@ Each line is an object with `what`, `at` (the machine's monotonic clock, one for
 | seen | `id`, `attempts`, `requestId` of an attempt event or of a row |
 | outcome | `id`, and what `settled` holds of `eventId kind attempts deliveries requestId status` |
 | acked | `eventIds`: answered |
-| ended | `status` of a sidecar |
+| ended | `status` of a sidecar, `said`: how many lines it wrote |
 | fault | `text`: something that may not be |
 """
 import json
