@@ -3,7 +3,7 @@ import dataclasses
 
 import pytest
 
-from drills import invariants
+from drills import invariants, ledger
 from drills.bodies import sha256
 from drills.roughserver import Received
 
@@ -106,6 +106,14 @@ def test_a_process_that_had_said_nothing_may_end_by_sigterm():
     """It could not take the signal yet; one that speaks ends with 0."""
     assert not compare([*GOOD, line("ended", 4, status=-15, said=0)], *TRIES).others
     assert compare([*GOOD, line("ended", 4, status=-15, said=1)], *TRIES).others
+
+
+def test_what_was_said_in_doubt_counts_for_nothing():
+    """The entry that was accepted then is left out, an acknowledgement of then may be undone."""
+    lines, entries = ledger.without([*GOOD, outcome(8, deliveries=2)], 5.5, 7)
+    assert entries == set() and not compare(lines, *TRIES).doubled
+    lines, entries = ledger.without([ASK, ACCEPTED], 0.5, 7)
+    assert entries == {"a"} and not compare(lines, *TRIES, but=entries).others
 
 
 def test_left_over_bodies_need_a_call_that_came_to_nothing(tmp_path):

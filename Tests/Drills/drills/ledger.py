@@ -32,6 +32,15 @@ class Ledger:
         os.write(self._file, line.encode() + b"\n")
 
 
+def without(lines, begin, end):
+    """The lines as if nobody could rely on what was said in between: an enqueue that was answered then is
+    left out altogether, as are outcomes and acknowledgements of that time. Also the ids of the former."""
+    def is_meant(line):
+        return begin <= line["at"] <= end and line["what"] in ("accepted", "outcome", "acked", "cancelled")
+    entries = {line["id"] for line in lines if is_meant(line) and line["what"] == "accepted"}
+    return [line for line in lines if not is_meant(line) and line.get("id") not in entries], entries
+
+
 def of_outcome(event):
     """What the ledger keeps of a `settled` event."""
     response = event.get("response") or event.get("error", {}).get("response") or {}
