@@ -12,8 +12,8 @@ final class BodyTable {
 
   /// Names were noted that are not unlinked yet, or that an earlier process left.
   private(set) var mayHaveDoomed = true
-  /// Names up to here were looked at since the last one was noted; those among them that are left could not be
-  /// unlinked.
+  /// Names up to here were dealt with since the last one was noted; those among them that are left could not
+  /// be unlinked.
   private var passed = ""
   /// This transaction let go of a file. It must be synced before that is unlinked: a power cut could bring
   /// the row back, without its body.
@@ -77,16 +77,19 @@ final class BodyTable {
   /// Names of the caller's are gone, so bodies that waited for that may go.
   func namesWereRemoved() { lookAgain() }
 
-  /// Names to be unlinked, each once; again, with those that could not be, when a further one is noted.
+  /// Names to be unlinked that were not dealt with. Those that could not be come again when a further one is
+  /// noted.
   func doomedNames(limit: Int) throws(StoreError) -> [String] {
     let names = try doomed.all({
       $0.bind(passed)
       $0.bind(Int64(limit))
     }) { $0.text() }
-    passed = names.last ?? ""
     if names.isEmpty { mayHaveDoomed = false }
     return names
   }
+
+  /// These, the next of `doomedNames`, were unlinked and forgotten, as far as they can be.
+  func dealtWith(_ names: [String]) { passed = names.last ?? passed }
 
   private func lookAgain() {
     mayHaveDoomed = true

@@ -72,6 +72,7 @@ extension QueueStore {
     try write(durable: false) { writer in
       for name in gone { try writer.tables.bodies.forget(doomed: name) }
     }
+    tables.bodies.dealtWith(names)
     if let failure { throw .unusable(reason: "a body cannot be deleted", errno: failure) }
     return names.count == limit ? .someLeft : .done
   }

@@ -82,9 +82,10 @@ struct BodyLifeTests {
     try release("f3")
     store.rest(idle: true)
     try #expect(noted() == 1)
-    try #expect(store.write(durable: true) { try $0.takeDiagnostics() }.map(\.message) == [
-      "the store could not be tidied"
-    ])
+    try #expect(
+      store.write(durable: true) { try $0.takeDiagnostics() }.map(\.message) == [
+        "the store could not be tidied"
+      ])
 
     try #require(rmdir(obstacle) == 0)
     let next = try openStore(directory.queue)
