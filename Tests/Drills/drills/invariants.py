@@ -208,13 +208,21 @@ def ends_well(directory):
     try:
         deadline.until("", lambda: not processes_on(directory), 20)
     except AssertionError:
-        found.append(f"processes are left over: {processes_on(directory)}")
+        found.append(f"processes are left over: {[arguments(pid) for pid in processes_on(directory)]}")
     with open(directory / "lock", "rb") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             found.append("the lock is held")
     return found + sound(directory)
+
+
+def arguments(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as line:
+            return line.read().replace(b"\0", b" ").decode()[:200]
+    except OSError:
+        return "ended meanwhile"
 
 
 def sound(directory):

@@ -4,7 +4,7 @@ Each line is an object with `what`, `at` (the machine's monotonic clock, one for
 
 | what | and |
 |---|---|
-| sidecar | `pid`, as it was started |
+| sidecar, child | `pid`, as it was started; a child that holds its pipes |
 | ask | `id`, `bodies` (part to hash), `moves` (the path of a file that is to be taken), `source` (its hash) |
 | accepted, refused | `id`, `disposition`; `code` |
 | cancel, cancelled | `id`: asked, answered |
@@ -21,7 +21,7 @@ import time
 
 
 class Ledger:
-    """Written by one host; a line that was written outlives it."""
+    """Written by one host; a line that was written outlives it. A kill may cut the last one."""
 
     def __init__(self, path, host):
         self.host = host
@@ -53,7 +53,6 @@ def read(folder):
     """The lines of every ledger in the folder, by time."""
     lines = []
     for path in sorted(pathlib.Path(folder).glob("*.ledger")):
-        for number, line in enumerate(path.read_bytes().split(b"\n")):
-            if line:
-                lines.append({**json.loads(line), "line": number})
+        whole = path.read_bytes().split(b"\n")[:-1]
+        lines += [{**json.loads(line), "line": number} for number, line in enumerate(whole)]
     return sorted(lines, key=lambda line: (line["at"], line["line"]))

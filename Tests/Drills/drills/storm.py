@@ -155,11 +155,11 @@ class Storm:
                 host.process.wait()
                 raise AssertionError(f"{host.settings['name']} did not leave") from None
         self.hosts = []
-        for line in self.lines():
-            if line["what"] == "child":
-                with contextlib.suppress(FileNotFoundError):
-                    if str(HOST) in pathlib.Path(f"/proc/{line['pid']}/cmdline").read_text():
-                        kill(line["pid"], signal.SIGKILL)
+        # By their arguments: a host may have been killed before it could note its child.
+        for pid in processes_on(self.directory):
+            with contextlib.suppress(OSError):
+                if os.fsencode(HOST) in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+                    kill(pid, signal.SIGKILL)
 
     def abandon(self):
         """Kills whatever is still there, after a failure."""
