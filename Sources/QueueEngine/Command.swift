@@ -107,6 +107,7 @@ package enum Command: Sendable {
 
   case enqueue(Enqueue, from: HostID, Completion<EnqueueAnswer>)
   case cancel(EntryID, Completion<Void>)
+  case retry(EntryID, Completion<Row>)
   /// nil is the whole queue.
   case pause(Set<EntryKey>?, Completion<Void>)
   case resume(Set<EntryKey>?, Completion<Void>)

@@ -34,7 +34,7 @@ extension QueueEngine {
       case .disconnected(let id): state.connections[id] = nil
       case .finish: state.isFinishing = true
       case .networkDetected, .caughtUp, .report, .swept, .tick, .giveUp: break
-      case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+      case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
         .subscribe, .unsubscribe, .acknowledge, .release:
         _ = command.refuse(damageRefusal)
       }

@@ -237,7 +237,7 @@ extension Command {
   /// A host waits for an answer to it.
   var isRequest: Bool {
     switch self {
-    case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+    case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
       .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
       true
     case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
@@ -255,6 +255,7 @@ extension Command {
       .subscribe(_, _, let reply), .unsubscribe(_, let reply), .acknowledge(_, _, let reply),
       .release(_, _, let reply):
       reply(.failure(refusal))
+    case .retry(_, let reply): reply(.failure(refusal))
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))

@@ -79,6 +79,7 @@ struct Turn {
     case .caughtUp(let id): try walk(id, writer)
     case .enqueue(let enqueue, let from, let reply): try self.enqueue(enqueue, from: from, reply, writer)
     case .cancel(let id, let reply): try cancel(id, command, reply, writer)
+    case .retry(let id, let reply): try retry(id, command, reply, writer)
     case .pause(let keys, let reply): try pause(keys, reply, writer)
     case .resume(let keys, let reply): try resume(keys, reply, writer)
     case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)

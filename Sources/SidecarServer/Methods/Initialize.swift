@@ -64,5 +64,5 @@ enum Initialize: ServedMethod {
   private static let supported: Int64 = 1
 
   /// What a client may meet a sidecar without.
-  private static let capabilities = ["parts", "move", "reference", "explain"]
+  private static let capabilities = ["parts", "move", "reference", "explain", "retry"]
 }

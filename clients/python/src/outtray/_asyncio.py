@@ -211,6 +211,10 @@ class AsyncUploadClient:
         """As `UploadClient.cancel`."""
         await self._call("cancel", [("id", id)])
 
+    async def retry(self, id: str) -> Row:
+        """As `UploadClient.retry`."""
+        return cast("Row", (await self._call("retry", [("id", id)]))["row"])
+
     async def set_wifi_only(self, wifi_only: bool) -> None:
         """As `UploadClient.set_wifi_only`."""
         await self._call("setWifiOnly", [("wifiOnly", wifi_only)])

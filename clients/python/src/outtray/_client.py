@@ -250,6 +250,15 @@ class UploadClient:
         """Settles a live entry as cancelled, and forgets a settled one; an unknown id is no error."""
         self._call("cancel", [("id", id)])
 
+    def retry(self, id: str) -> Row:
+        """Tries an entry now, and gives its row (rule D44).
+
+        Ends its backoff, lets it go once when it waits after 401 or 403, reopens it after an error; what runs
+        or is due is left alone, and pauses and Wi-Fi still hold it back. `InvalidError` for an id that is
+        unknown, completed or cancelled.
+        """
+        return cast("Row", self._call("retry", [("id", id)])["row"])
+
     def set_wifi_only(self, wifi_only: bool) -> None:
         """Whether entries without `wifiOnly` of their own wait for an unmetered network; stored."""
         self._call("setWifiOnly", [("wifiOnly", wifi_only)])

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Literal, Mapping, Sequence, TypedDict, Union
 
 PROTOCOL_VERSION = 1
 EVENTS = ("state", "progress", "attempt", "settled", "resync")
-METHODS = ("initialize", "configure", "enqueue", "cancel", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
+METHODS = ("initialize", "configure", "enqueue", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
 
 # `data.code` of an error, and the number that goes with it.
 ERROR_NUMBERS: Dict[str, int] = {
