@@ -69,7 +69,8 @@ class PageServer {
       request.resume();
       response.writeHead(403, { 'Content-Type': 'text/plain' }).end(`${refused}\n`);
     } else if (asks) {
-      this.#answer(request, response, url).catch((error) => reply(response, 400, { error: error.message }));
+      // A command that fails has been answered all the same.
+      this.#answer(request, response, url).catch((error) => reply(response, 200, { error: error.message }));
     } else {
       this.#servePage(request, response, url.pathname === '/' ? '/index.html' : url.pathname);
     }

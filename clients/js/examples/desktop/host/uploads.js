@@ -139,8 +139,9 @@ class Uploads {
 
   /** One that failed runs again, one that waits out a failure is tried now. */
   async retry({ id }) {
-    const [row] = await this.#client.getRequests({ id });
-    if (row) await this.#definitions.get(row.vars.kind).mutate(row.vars, { id });
+    delete this.#ledger.failures[id];
+    this.#show(await this.#client.retry(id));
+    await this.#ledger.save();
   }
 
   async clearFinished() {

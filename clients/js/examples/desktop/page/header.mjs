@@ -61,8 +61,8 @@ export class Header {
     find('empty').hidden = sizes.live + sizes.done > 0;
     find('live').hidden = sizes.live === 0;
     find('done').hidden = sizes.done === 0;
-    setText(find('done-title'), `Finished, ${sizes.done}`);
-    setText(find('live-title'), `In the queue, ${sizes.live}`);
+    setText(find('done-count'), String(sizes.done));
+    setText(find('live-count'), String(sizes.live));
     this.#updateNotice(rows);
     this.#updateKinds(rows, settings);
   }

@@ -63,12 +63,13 @@ function actOn(what, id) {
   }
 }
 
-function takeRow(row) {
+/** @param {object} row @param {boolean} [isNews] whether it came while the page was open */
+function takeRow(row, isNews = false) {
   const before = rows.get(row.id);
   rows.set(row.id, row);
   dirty.add(row.id);
   if (row.state !== 'running') paces.delete(row.id);
-  if (before && before.state !== row.state) {
+  if (before ? before.state !== row.state : isNews) {
     changes.push(row);
     if (!newsTimer) newsTimer = setTimeout(tellNews, NEWS_MS);
     // What was known of it is about another state.
@@ -85,14 +86,14 @@ function onSnapshot(snapshot) {
   ({ settings } = snapshot);
   const ids = new Set(snapshot.rows.map(({ id }) => id));
   for (const id of rows.keys()) if (!ids.has(id)) dropRow(id);
-  snapshot.rows.forEach(takeRow);
+  for (const row of snapshot.rows) takeRow(row);
   document.body.dataset.ready = 'yes';
   paint();
   askReasons();
 }
 
 function onChange({ rows: changed, gone, progress, settings: other }) {
-  changed.forEach(takeRow);
+  for (const row of changed) takeRow(row, true);
   gone.forEach(dropRow);
   const now = Date.now();
   for (const [id, sent] of progress) {

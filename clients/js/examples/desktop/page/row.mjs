@@ -83,7 +83,7 @@ export class RowView {
     const { tone, text } = status(row, about);
     setText(this.#name, name);
     setAttribute(this.#name, 'title', name);
-    setText(this.#figures, row.state === 'completed' || row.sent === 0
+    setText(this.#figures, ['completed', 'error'].includes(row.state) || row.sent === 0
       ? bytes(row.total) : part(row.sent, row.total));
     setText(this.#status, text);
     setAttribute(this.element, 'data-state', row.state);

@@ -127,7 +127,7 @@ export function status(row, { gates, speed, now }) {
 
 function runningText({ sent, total }, speed) {
   if (sent >= total) return 'Waits for the answer';
-  if (speed <= 0) return 'Uploads';
+  if (speed <= 0) return 'Uploading';
   return `${bytes(speed)}/s, ${duration((total - sent) / speed * 1000)} left`;
 }
 

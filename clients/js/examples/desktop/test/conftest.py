@@ -11,10 +11,14 @@ from rig import REPOSITORY, Host, UploadServer
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PICTURES = Path(os.environ.get("PICTURES", REPOSITORY / "dist/desktop"))
 # Debian without a desktop has no user interface font; Inter stands in for it.
-FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><include>/etc/fonts/fonts.conf</include>
-<match target="pattern"><test name="family"><string>system-ui</string></test>
-<edit name="family" mode="assign" binding="strong"><string>Inter</string></edit></match></fontconfig>"""
+FONTS = """<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+<include>/etc/fonts/fonts.conf</include>
+<alias binding="strong"><family>system-ui</family><prefer><family>Inter</family></prefer></alias>
+<alias binding="strong"><family>sans-serif</family><prefer><family>Inter</family></prefer></alias>
+</fontconfig>
+"""
 
 
 @pytest.fixture(scope="session")

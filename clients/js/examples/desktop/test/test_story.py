@@ -87,7 +87,7 @@ def test_story(server, host, open_page, programs, picture, tmp_path):
     for name in NAMES:
         expect(row(page, name)).to_have_attribute("data-state", "running")
     until("progress", lambda: 300_000 < sent(page, NAMES[1]) < 6_200_000)
-    expect(row(page, NAMES[1]).locator(".status")).to_have_text(re.compile(r"^\d+ kB/s, \d+ s left$"))
+    expect(row(page, NAMES[1]).locator(".status")).to_have_text(re.compile(r"^\d+\skB/s, \d+\ss left$"))
     expect(page).to_have_title(re.compile(r"^[1-9]\d? % – Uploads$"))
     check(page)
     picture(page, "uploading-light")
@@ -121,7 +121,7 @@ def test_story(server, host, open_page, programs, picture, tmp_path):
     port = server.port
     server.kill()
     expect(row(page, NAMES[1]).locator(".status")).to_have_text(
-        re.compile(r"^The server cannot be reached\. (Next try in \d+ s|Tries again now|Goes on .*)$"))
+        re.compile(r"^The server cannot be reached\. (Next try in \d+\ss|Tries again now|Goes on .*)$"))
     picture(page, "server-down-light")
     again = programs(UploadServer, port)
     again.tell("slow 700")
