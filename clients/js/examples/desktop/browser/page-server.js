@@ -127,7 +127,7 @@ class PageServer {
       return await this.#uploads.add({ file, name, ours: true });
     } finally {
       // The queue has taken the name away; it is still there when something failed.
-      fs.unlink(file, () => {});
+      fs.rmSync(file, { force: true });
     }
   }
 }

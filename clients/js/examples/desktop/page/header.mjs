@@ -1,7 +1,7 @@
 // Everything above the lists: what is going on in all, notices, and the pauses by kind.
 import { icon, setIcon } from './row.mjs';
 import { isLive } from './totals.mjs';
-import { bytes, count, duration, kindName, part } from './words.mjs';
+import { count, duration, kindName, part } from './words.mjs';
 
 const find = (id) => document.getElementById(id);
 const LINKS = {
@@ -71,11 +71,11 @@ export class Header {
     const [left, of] = this.#adding;
     if (left > 0) return `Adding ${of - left + 1} of ${count(of, 'file')}\u2026`;
     const { live, done, failed, sent, total } = totals;
-    const failures = failed > 0 ? `${count(failed, 'upload')} failed` : '';
+    const failures = failed > 0 ? `${failed} failed` : '';
     if (live === 0) return failures || (done > 0 ? 'Everything is uploaded' : 'Nothing to upload');
     const said = [`${done} of ${live + done} done`, part(sent, total)];
     if (settings.paused) said.push('paused');
-    else if (speed > 0) said.push(`${bytes(speed)}/s`, `${duration((total - sent) / speed * 1000)} left`);
+    else if (speed > 0) said.push(`${duration((total - sent) / speed * 1000)} left`);
     if (failures) said.push(failures);
     return said.join(' \u00b7 ');
   }

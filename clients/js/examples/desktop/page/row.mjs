@@ -33,6 +33,10 @@ function setAttribute(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
+function setHidden(element, is) {
+  if (element.hidden !== is) element.hidden = is;
+}
+
 let made = 0;
 
 export class RowView {
@@ -95,7 +99,7 @@ export class RowView {
 
   #updateProgress({ state, sent, total }) {
     const shows = state === 'running' || (sent > 0 && !['completed', 'error'].includes(state));
-    if (this.#progress.hidden === shows) this.#progress.hidden = !shows;
+    setHidden(this.#progress, !shows);
     // A file of no bytes is all there.
     setAttribute(this.#progress, 'max', String(total || 1));
     setAttribute(this.#progress, 'value', String(total ? sent : 1));
@@ -116,13 +120,10 @@ export class RowView {
 
   #setButton(act, iconName, label) {
     const button = this.#buttons[act];
-    if (!iconName) {
-      // The focus stays in the row when its button goes.
-      if (document.activeElement === button) this.element.focus();
-      button.hidden = true;
-      return;
-    }
-    button.hidden = false;
+    // The focus stays in the row when its button goes.
+    if (!iconName && document.activeElement === button) this.element.focus();
+    setHidden(button, !iconName);
+    if (!iconName) return;
     setIcon(button, iconName);
     setAttribute(button, 'aria-label', label);
     setAttribute(button, 'title', label);

@@ -7,6 +7,8 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.parse
+import urllib.request
 from pathlib import Path
 
 EXAMPLE = Path(__file__).resolve().parent.parent
@@ -98,3 +100,19 @@ class Host(Program):
         super().__init__("node", str(EXAMPLE / "browser/main.js"), "--dir", str(folder), "--server", server_url,
                          env={"OUTTRAY_BINARY": BINARY})
         self.link = self.line(r"^\s*(http://127\.0\.0\.1:\d+/#\w+)").group(1)
+
+    def call(self, command, body=b"{}"):
+        """What the page would ask; for what a test needs before it looks."""
+        base, secret = self.link.split("/#")
+        request = urllib.request.Request(f"{base}/api/{command}", body, {
+            "Authorization": f"Bearer {secret}", "Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as response:
+            answer = json.load(response)
+        assert "error" not in answer, answer
+        return answer.get("value")
+
+    def add(self, name, content):
+        return self.call(f"files?name={urllib.parse.quote(name)}", content)["id"]
+
+    def sign_in(self):
+        self.call("signIn", b'{"name": "demo", "password": "demo"}')
