@@ -1,4 +1,4 @@
-.PHONY: build demo test scenario packages clean
+.PHONY: build demo desktop test scenario packages clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -10,6 +10,12 @@ demo:
 	scripts/install-tools build demo
 	scripts/build-release
 	OUTTRAY=.build/outtray node clients/js/demo/main-job.mjs
+
+# The desktop example in a browser and in Electron, walked through and checked; pictures go into dist/desktop.
+desktop:
+	scripts/install-tools build desktop
+	scripts/build-release
+	OUTTRAY=.build/outtray scripts/test-desktop
 
 # One scenario by the public API of every client; their results have to be the same.
 scenario:
@@ -26,7 +32,7 @@ packages:
 	scripts/package-go
 
 test:
-	scripts/install-tools build demo scenario packages test
+	scripts/install-tools build demo scenario packages desktop test
 	scripts/run-tests
 
 clean:

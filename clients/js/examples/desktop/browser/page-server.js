@@ -20,7 +20,8 @@ const MOST_BEHIND = 4 * 1024 * 1024;
 /** Serves the page, its commands and the stream of changes to a browser on this machine. */
 class PageServer {
   #incoming;
-  #server = http.createServer((request, response) => this.#serve(request, response));
+  // A file may take as long as it takes; whoever may send one knows the secret.
+  #server = http.createServer({ requestTimeout: 0 }, (request, response) => this.#serve(request, response));
   #guard;
   #uploads;
   #streams = new Set();

@@ -58,11 +58,18 @@ class Uploads {
     for (const kind of KINDS) await this.#holdBack(this.#ledger.pausedKinds.includes(kind), kind);
     const rows = await this.#client.getRequests();
     for (const row of rows) this.#show(row);
+    this.#forgetFailures(rows);
     // Behind the rows, so that what they settle with is newer than they are.
     await this.#client.configure({
       retry: { backoff: BACKOFF },
       headers: () => (this.#token ? { Authorization: `Bearer ${this.#token}` } : {}),
     });
+  }
+
+  /** What became of entries that somebody else has taken out of the queue meanwhile is of no use. */
+  #forgetFailures(rows) {
+    const there = new Set(rows.map(({ id }) => id));
+    for (const id of Object.keys(this.#ledger.failures)) if (!there.has(id)) delete this.#ledger.failures[id];
   }
 
   #define(kind) {

@@ -70,7 +70,7 @@ function takeRow(row, isNews = false) {
   dirty.add(row.id);
   if (row.state !== 'running') paces.delete(row.id);
   if (before ? before.state !== row.state : isNews) {
-    changes.push(row);
+    changes.push({ ...row, isNew: !before });
     if (!newsTimer) newsTimer = setTimeout(tellNews, NEWS_MS);
     // What was known of it is about another state.
     gates.delete(row.id);
@@ -105,6 +105,7 @@ function onChange({ rows: changed, gone, progress, settings: other }) {
     dirty.add(id);
   }
   if (other) {
+    if (other.paused !== settings.paused) say(other.paused ? 'Everything is paused.' : 'Uploads go on.');
     settings = other;
     for (const id of rows.keys()) dirty.add(id);
   }
@@ -153,7 +154,11 @@ function tellNews() {
     live: all.filter(isLive).length, waiting: all.filter(({ state }) => state === 'awaiting-auth').length,
   });
   changes = [];
-  if (text) find('news').textContent = text;
+  if (text) say(text);
+}
+
+function say(text) {
+  find('news').textContent = text;
 }
 
 let asking = false;

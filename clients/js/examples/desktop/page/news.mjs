@@ -3,14 +3,17 @@ import { count, failureText, visibleName } from './words.mjs';
 
 /**
  * One short text for all that happened within a moment.
- * @param {{name: string, state: string, failure?: object}[]} changes rows whose state has changed
+ * @param {{name: string, state: string, isNew?: boolean, failure?: object}[]} changes rows that came, or whose
+ *   state has changed
  * @param {{live: number, waiting: number}} now how many are not done, and how many wait for a sign-in
  * @returns {string} '' when nothing is worth it
  */
 export function news(changes, { live, waiting }) {
   const said = [];
   const of = (state) => changes.filter((row) => row.state === state);
+  const added = changes.filter(({ isNew }) => isNew).length;
   const [done, failed, asking] = [of('completed'), of('error'), of('awaiting-auth')];
+  if (added > 0) said.push(`${count(added, 'file')} added.`);
   if (done.length === 1) said.push(`${visibleName(done[0].name)} is uploaded.`);
   if (done.length > 1) said.push(`${done.length} files are uploaded.`);
   if (done.length > 0 && live === 0 && failed.length === 0) said.push('Nothing is left to do.');

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import sync_playwright
 
-from rig import REPOSITORY, Host, UploadServer
+from rig import REPOSITORY, Host, UploadServer, end_sidecars
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PICTURES = Path(os.environ.get("PICTURES", REPOSITORY / "dist/desktop"))
@@ -37,8 +37,8 @@ def browser(fonts):
 
 
 @pytest.fixture
-def programs():
-    """Makes programs, and ends them."""
+def programs(tmp_path):
+    """Makes programs, and ends them, with the sidecars that go on without them."""
     made = []
 
     def make(kind, *args):
@@ -49,6 +49,7 @@ def programs():
     yield make
     for program in reversed(made):
         program.end()
+    end_sidecars(tmp_path)
 
 
 @pytest.fixture

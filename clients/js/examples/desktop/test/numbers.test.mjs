@@ -42,6 +42,8 @@ test('what is told aloud: ends and questions, many at once as one, names made vi
     '2 files are uploaded. Nothing is left to do.');
   assert.equal(news([named('a', 'completed'), named('b', 'error', refused)], nothing),
     'a is uploaded. b failed. The server refused it (422).');
+  const added = [{ ...named('a', 'queued'), isNew: true }, { ...named('b', 'running'), isNew: true }];
+  assert.equal(news(added, { live: 2, waiting: 0 }), '2 files added.');
   assert.equal(news([named('a', 'awaiting-auth')], { live: 3, waiting: 3 }), '3 uploads wait for you to sign in.');
 });
 

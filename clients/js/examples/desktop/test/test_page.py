@@ -59,7 +59,8 @@ def test_schemes_and_sizes(server, host, open_page, picture):
     """Light and dark, 400 pixels, and 200 % of a small window: all readable, nothing cut off, axe content."""
     fill(server, host)
     views = {
-        "queue-light": dict(color_scheme="light"), "queue-dark": dict(color_scheme="dark"),
+        "queue-light": dict(color_scheme="light", device_scale_factor=2),
+        "queue-dark": dict(color_scheme="dark", device_scale_factor=2),
         "narrow-light": dict(color_scheme="light", width=400, height=720),
         "narrow-dark": dict(color_scheme="dark", width=400, height=720),
         "zoomed-light": dict(width=380, height=310, device_scale_factor=2),
