@@ -46,7 +46,9 @@ class Guard {
     if (headers.origin !== undefined && headers.origin !== `http://${headers.host}`) {
       return 'Another site may not ask.';
     }
-    if (asks && !this.#knowsSecret(headers.authorization)) return 'Open the link that the program has printed.';
+    if (asks && !this.#knowsSecret(headers.authorization)) {
+      return 'Open the link that the program has printed.';
+    }
     return undefined;
   }
 

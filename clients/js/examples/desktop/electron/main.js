@@ -2,7 +2,7 @@
 
 // The app in Electron: this process is the host of the queue, the page asks it by named commands alone.
 const path = require('node:path');
-const { app, BrowserWindow, ipcMain } = require('electron');
+const { app, BrowserWindow, ipcMain, nativeTheme } = require('electron');
 const { COMMANDS, Uploads } = require('../host/uploads.js');
 const { readOptions } = require('../host/options.js');
 
@@ -12,9 +12,9 @@ let uploads;
 let shown = null;
 
 function createWindow() {
-  const { nativeTheme } = require('electron');
   const preferences = {
-    preload: path.join(__dirname, 'preload.js'), contextIsolation: true, nodeIntegration: false, sandbox: true,
+    preload: path.join(__dirname, 'preload.js'),
+    contextIsolation: true, nodeIntegration: false, sandbox: true,
   };
   shown = new BrowserWindow({
     width: 760, height: 680, minWidth: 360, minHeight: 400, show: false, title: 'Uploads',
@@ -34,7 +34,7 @@ function createWindow() {
   return shown.loadFile(PAGE);
 }
 
-/** Only the page of our own window is answered. What fails is told in words, without Electron's own around. */
+/** Only the page of our own window is answered. What fails is told without Electron's own words around it. */
 function answer(channel, act) {
   ipcMain.handle(channel, async (event, ...args) => {
     if (!shown || event.sender !== shown.webContents) throw new Error('not from the window of the app');

@@ -12,6 +12,8 @@ const { View } = require('./view.js');
 const BACKOFF = { baseMs: 1000, maxMs: 60000, jitter: 0.2 };
 /** More entries than this are never asked about at once. */
 const MOST_REASONS = 100;
+/** A sidecar that died is started by the next call; this is one, so that nobody has to wait for another. */
+const PING_MS = 2000;
 const SETTLED = ['completed', 'error', 'cancelled'];
 
 /**
@@ -26,6 +28,7 @@ class Uploads {
   #definitions = new Map();
   #token = null;
   #name = null;
+  #pinging;
 
   /**
    * @param {object} options
@@ -42,8 +45,12 @@ class Uploads {
     uploads.#ledger = await Ledger.open(path.join(dir, 'ledger.json'));
     uploads.#view = new View(onChange);
     // The queue goes on when this process ends, whether its window was closed or it was killed.
-    uploads.#client = createUploadClient({ dir: path.join(dir, 'queue'), binary, background: true, onWarning });
+    uploads.#client = createUploadClient({
+      dir: path.join(dir, 'queue'), binary, background: true, onWarning,
+    });
     await uploads.#start();
+    const ping = () => uploads.#client.ping().catch((error) => onWarning(error.message));
+    uploads.#pinging = setInterval(ping, PING_MS);
     return uploads;
   }
 
@@ -159,7 +166,9 @@ class Uploads {
 
   /** Gets a token and gives it to what waits for one. */
   async signIn({ name, password }) {
-    if (typeof name !== 'string' || typeof password !== 'string') throw new Error('Name and password, please.');
+    if (typeof name !== 'string' || typeof password !== 'string') {
+      throw new Error('Name and password, please.');
+    }
     this.#token = await signIn(this.#server, { name, password });
     this.#name = name;
     const origin = new URL(this.#server).origin;
@@ -188,6 +197,7 @@ class Uploads {
    * after some seconds.
    */
   async leave() {
+    clearInterval(this.#pinging);
     await this.#ledger.save();
     if (this.#view.rows.every(({ state }) => SETTLED.includes(state))) await this.#client.close();
   }

@@ -52,7 +52,7 @@ export class Intake {
   #takeDropped({ items, files }) {
     const isFolder = (item) => item.webkitGetAsEntry && (item.webkitGetAsEntry() || {}).isDirectory;
     const folders = [...items].filter((item) => item.kind === 'file').map(isFolder);
-    if (folders.includes(true)) this.#ports.onTrouble('Folders are not taken; drop the files that are in them.');
+    if (folders.includes(true)) this.#ports.onTrouble('Folders are not taken; drop the files in them.');
     this.take([...files].filter((file, at) => !folders[at]));
   }
 

@@ -90,7 +90,8 @@ class BrowserBridge {
     const response = await this.#fetch(call, { method: 'POST', ...options }).catch(() => {
       throw new Error('The program behind this page does not answer.');
     });
-    const { value, error } = response.status === 403 ? { error: await response.text() } : await response.json();
+    const refused = response.status === 403;
+    const { value, error } = refused ? { error: await response.text() } : await response.json();
     if (error !== undefined) throw new Error(error);
     return value;
   }

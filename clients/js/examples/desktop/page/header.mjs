@@ -5,7 +5,8 @@ import { count, duration, kindName, part } from './words.mjs';
 
 const find = (id) => document.getElementById(id);
 const LINKS = {
-  lost: 'The program behind this page does not answer. Uploads may go on without it; this page comes back with it.',
+  lost: 'The program behind this page does not answer. Uploads may go on without it. '
+    + 'Once it is started again, open the link that it prints.',
   refused: 'This page belongs to an earlier start. Open the link that the program has printed.',
 };
 

@@ -106,8 +106,8 @@ export function reason(row, gates, now) {
   }
   if (row.state === 'awaiting-auth') return GATES[0][1]();
   if (row.state === 'paused') return 'Paused';
-  if (row.nextAttemptAt !== undefined) return `${failureText(row.failure)}. ${nextTry(row.nextAttemptAt, now)}`;
-  return 'Waits for its turn';
+  if (row.nextAttemptAt === undefined) return 'Waits for its turn';
+  return `${failureText(row.failure)}. ${nextTry(row.nextAttemptAt, now)}`;
 }
 
 /**
@@ -121,7 +121,10 @@ export function status(row, { gates, speed, now }) {
     case 'completed': return { tone: 'good', text: `Uploaded ${clock(row.updatedAt, now)}` };
     case 'error': return { tone: 'bad', text: failureText(row.failure) };
     case 'awaiting-auth': return { tone: 'ask', text: reason(row, gates, now) };
-    default: return { tone: row.nextAttemptAt === undefined ? 'quiet' : 'ask', text: reason(row, gates, now) };
+    default: {
+      const tone = row.nextAttemptAt === undefined ? 'quiet' : 'ask';
+      return { tone, text: reason(row, gates, now) };
+    }
   }
 }
 
@@ -135,6 +138,8 @@ function runningText({ sent, total }, speed) {
 function clock(at, now) {
   const [then, today] = [new Date(at), new Date(now)];
   const two = (number) => String(number).padStart(2, '0');
-  if (then.toDateString() === today.toDateString()) return `at ${two(then.getHours())}:${two(then.getMinutes())}`;
+  if (then.toDateString() === today.toDateString()) {
+    return `at ${two(then.getHours())}:${two(then.getMinutes())}`;
+  }
   return `on ${then.getFullYear()}-${two(then.getMonth() + 1)}-${two(then.getDate())}`;
 }

@@ -49,6 +49,7 @@ def programs(tmp_path):
     yield make
     for program in reversed(made):
         program.end()
+    # What they have left to send, nobody takes any more.
     end_sidecars(tmp_path)
 
 
@@ -99,6 +100,7 @@ def picture():
 
 def shrink(file):
     try:
-        subprocess.run(["pngquant", "--force", "--skip-if-larger", "--output", file, "128", file], check=False)
+        subprocess.run(["pngquant", "--force", "--skip-if-larger", "--output", file, "128", file],
+                       check=False)
     except FileNotFoundError:
         pass

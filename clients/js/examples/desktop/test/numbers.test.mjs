@@ -37,18 +37,21 @@ test('what is told aloud: ends and questions, many at once as one, names made vi
   const nothing = { live: 0, waiting: 0 };
   const refused = { errorKind: 'http', httpCode: 422 };
   assert.equal(news([named('a', 'running'), named('b', 'queued')], { live: 2, waiting: 0 }), '');
-  assert.equal(news([named('a\u202eb', 'completed')], { live: 1, waiting: 0 }), 'a\u2039U+202E\u203ab is uploaded.');
+  assert.equal(news([named('a\u202eb', 'completed')], { live: 1, waiting: 0 }),
+    'a\u2039U+202E\u203ab is uploaded.');
   assert.equal(news([named('a', 'completed'), named('b', 'completed')], nothing),
     '2 files are uploaded. Nothing is left to do.');
   assert.equal(news([named('a', 'completed'), named('b', 'error', refused)], nothing),
     'a is uploaded. b failed. The server refused it (422).');
   const added = [{ ...named('a', 'queued'), isNew: true }, { ...named('b', 'running'), isNew: true }];
   assert.equal(news(added, { live: 2, waiting: 0 }), '2 files added.');
-  assert.equal(news([named('a', 'awaiting-auth')], { live: 3, waiting: 3 }), '3 uploads wait for you to sign in.');
+  assert.equal(news([named('a', 'awaiting-auth')], { live: 3, waiting: 3 }),
+    '3 uploads wait for you to sign in.');
 });
 
 test('events are read whole, however their text is cut', () => {
-  const text = 'event: snapshot\ndata: {"a":"\u2028 x"}\n\n: a comment\n\nevent: change\ndata: [1]\n\nevent: half\n';
+  const text = 'event: snapshot\ndata: {"a":"\u2028 x"}\n\n: a comment\n\nevent: change\ndata: [1]\n\n'
+    + 'event: half\n';
   for (let at = 0; at <= text.length; at += 1) {
     const seen = [];
     const reader = new EventReader((...event) => seen.push(event));

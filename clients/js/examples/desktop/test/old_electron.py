@@ -1,6 +1,7 @@
 """Lays out the example for the one Electron that a registry has: 9.4.1, of 2020, with the syntax of its time.
 
-What is laid out is the example itself, lowered by TypeScript's compiler; a later Electron takes it as it stands.
+What is laid out is the example itself, lowered by TypeScript's compiler; a later Electron takes it as
+it stands.
 """
 import shutil
 import subprocess
@@ -28,7 +29,8 @@ def lower(source, target):
     shutil.copytree(source, target)
     scripts = [str(file) for kind in ("*.js", "*.mjs") for file in sorted(source.rglob(kind))]
     subprocess.run(["tsc", "--allowJs", "--checkJs", "false", "--target", "ES2019", "--module", "node16",
-                    "--noResolve", "--skipLibCheck", "--rootDir", source, "--outDir", target, *scripts], check=True)
+                    "--noResolve", "--skipLibCheck", "--rootDir", source, "--outDir", target, *scripts],
+                   check=True)
     for file in target.rglob("*.js"):
         file.write_text(file.read_text().replace("require('node:", "require('").replace(
             'require("node:', 'require("'))

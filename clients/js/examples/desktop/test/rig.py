@@ -73,7 +73,8 @@ class Program:
 
 
 def end_sidecars(folder):
-    """Kills the sidecars whose queue is below a folder: what they have left to send, nobody takes any more."""
+    """Kills the sidecars whose queue is below a folder, and says how many there were."""
+    ended = 0
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             words = (entry / "cmdline").read_bytes().split(b"\0")
@@ -82,8 +83,10 @@ def end_sidecars(folder):
         if b"serve" in words and any(word.startswith(os.fsencode(folder) + b"/") for word in words):
             try:
                 os.kill(int(entry.name), signal.SIGKILL)
+                ended += 1
             except ProcessLookupError:
                 pass
+    return ended
 
 
 class UploadServer(Program):
@@ -111,8 +114,8 @@ class Host(Program):
     """browser/main.js with a folder of its own."""
 
     def __init__(self, folder, server_url):
-        super().__init__("node", str(EXAMPLE / "browser/main.js"), "--dir", str(folder), "--server", server_url,
-                         env={"OUTTRAY_BINARY": BINARY})
+        super().__init__("node", str(EXAMPLE / "browser/main.js"), "--dir", str(folder),
+                         "--server", server_url, env={"OUTTRAY_BINARY": BINARY})
         self.link = self.line(r"^\s*(http://127\.0\.0\.1:\d+/#\w+)").group(1)
 
     def call(self, command, body=b"{}"):

@@ -28,10 +28,10 @@ def drive(app, server, folder, file, picture, which):
     electron = Path(found.origin).parent / "electron/electron"
     electron.chmod(0o755)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    command = ["xvfb-run", "-a", "-s", "-screen 0 1000x800x24", "node", EXAMPLE / "test/drive-electron.mjs", DRIVER,
-               electron, app, server.url, folder / "app", file, PICTURES / f"{picture}.png", which]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=120,
-                         env={**os.environ, "OUTTRAY_BINARY": BINARY, "XDG_CONFIG_HOME": str(folder / "config")})
+    command = ["xvfb-run", "-a", "-s", "-screen 0 1000x800x24", "node", EXAMPLE / "test/drive-electron.mjs",
+               DRIVER, electron, app, server.url, folder / "app", file, PICTURES / f"{picture}.png", which]
+    env = {**os.environ, "OUTTRAY_BINARY": BINARY, "XDG_CONFIG_HOME": str(folder / "config")}
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     shrink(PICTURES / f"{picture}.png")
     return json.loads(ran.stdout.splitlines()[-1])

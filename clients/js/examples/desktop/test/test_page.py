@@ -1,5 +1,7 @@
 """The page as people with other screens, keys, files and queues meet it."""
+import json
 import re
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from playwright.sync_api import expect
@@ -21,7 +23,7 @@ MANY = 400
 
 def fits(page):
     """Nothing has to be scrolled sideways."""
-    width, room = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    width, room = page.locator("html").evaluate("(root) => [root.scrollWidth, root.clientWidth]")
     assert width <= room, f"{width} pixels in {room}"
 
 
@@ -35,24 +37,30 @@ def fill(server, host):
     host.add("Everything.tar", b"x" * 900_000)
     until("the refusal", lambda: "Everything.tar" in states(host, "error"))
     server.tell("accept")
-    server.tell("slow 400")
+    server.tell("slow 2500")
     host.call("pause", b'{"kind": "video"}')
     for name, size in (("Interview with the whole team, second take.mp3", 28_640_000),
                        ("Holiday by the sea.jpg", 18_240_000), ("Board meeting.mp4", 6_200_000)):
         host.add(name, b"x" * size)
 
 
-def states(host, state):
-    """Names of the rows in a state, from the snapshot with which the stream begins."""
-    import json
-    import urllib.request
-
+def rows(host):
+    """The rows of the snapshot with which the stream begins."""
     base, secret = host.link.split("/#")
     request = urllib.request.Request(f"{base}/api/changes", headers={"Authorization": f"Bearer {secret}"})
     with urllib.request.urlopen(request, timeout=10) as stream:
         stream.readline()
         snapshot = json.loads(stream.readline()[len(b"data: "):])
-    return [row["name"] for row in snapshot["rows"] if row["state"] == state]
+    return snapshot["rows"]
+
+
+def states(host, state):
+    return [row["name"] for row in rows(host) if row["state"] == state]
+
+
+def amount(host, name):
+    """Bytes sent of one file."""
+    return sum(row["sent"] for row in rows(host) if row["name"] == name)
 
 
 def test_schemes_and_sizes(server, host, open_page, picture):
@@ -66,6 +74,8 @@ def test_schemes_and_sizes(server, host, open_page, picture):
         "zoomed-light": dict(width=380, height=310, device_scale_factor=2),
         "high-contrast": dict(forced_colors="active"),
     }
+    until("something to see", lambda: amount(host, "Holiday by the sea.jpg") > 4_000_000)
+    server.tell("slow 300")
     for name, options in views.items():
         page = open_page(host.link, **options)
         expect(page.locator("#queue .row")).to_have_count(4)
@@ -87,7 +97,7 @@ def test_reduced_motion(host, open_page):
 
 
 def test_names_are_text(host, open_page, picture):
-    """Markup, marks that turn writing around, other scripts, emoji and endless names are shown, and do nothing."""
+    """Markup, marks that turn writing around, other scripts, emoji, endless names: text, nothing more."""
     host.call("pause")
     for name in HOSTILE:
         host.add(name, b"x")
@@ -98,8 +108,9 @@ def test_names_are_text(host, open_page, picture):
     assert page.locator("img, .rows script").count() == 0
     assert "owned" not in page.title()
     # The longest ends in an ellipsis before the buttons of its row.
-    ends = page.locator(".row", has_text="a-name-without").evaluate("""(row) => ['.name', '.figures', '.actions']
-      .map((part) => row.querySelector(part).getBoundingClientRect()).flatMap(({ left, right }) => [left, right])""")
+    ends = page.locator(".row", has_text="a-name-without").evaluate("""(row) =>
+      ['.name', '.figures', '.actions'].map((part) => row.querySelector(part).getBoundingClientRect())
+        .flatMap(({ left, right }) => [left, right])""")
     assert ends == sorted(ends), ends
     fits(page)
     check(page)
@@ -118,7 +129,8 @@ def test_keys(server, host, open_page, picture):
         found = page.evaluate("""() => {
           const { activeElement: at } = document;
           const { outlineStyle, outlineWidth } = getComputedStyle(at);
-          return [at.id || at.dataset.act || (at.querySelector('.name') || at.querySelector('span') || at).textContent,
+          const text = (at.querySelector('.name') || at.querySelector('span') || at).textContent;
+          return [at.id || at.dataset.act || text,
             outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2];
         }""")
         assert found[1], f"no focus to be seen on {found[0]}"
@@ -130,7 +142,8 @@ def test_keys(server, host, open_page, picture):
         order.append(focused())
     assert order == ["To the list", "account", "help", "pause", "add", "Documents 2", "Pictures 2",
                      "one.txt", "kind", "cancel"]
-    for key, name in (("ArrowDown", "two.png"), ("End", "four.png"), ("Home", "one.txt"), ("ArrowUp", "one.txt")):
+    moves = {"ArrowDown": "two.png", "End": "four.png", "Home": "one.txt", "ArrowUp": "one.txt"}
+    for key, name in moves.items():
         page.keyboard.press(key)
         assert focused() == name
     page.keyboard.press("k")

@@ -6,7 +6,7 @@ import re
 from playwright.sync_api import expect
 
 from accessible import check
-from rig import Host, UploadServer, until
+from rig import Host, UploadServer, end_sidecars, until
 
 SEED = 20251130
 NAMES = ["Holiday by the sea.jpg", "Board meeting.mp4", "Annual report 2025.pdf"]
@@ -170,3 +170,17 @@ def test_an_error_is_retried_and_another_upload_cancelled(server, host, open_pag
     row(page, "notes.txt").get_by_role("button", name="Try again").click()
     expect(page.locator("#finished .name")).to_have_text(["notes.txt"])
     assert [(file["name"], file["sha256"]) for file in server.stored] == [("notes.txt", digests["notes.txt"])]
+
+
+def test_the_sidecar_is_killed(server, host, open_page, tmp_path):
+    """The host starts another one by itself, and the page shows the rest as if nothing had been."""
+    digests = make_files(tmp_path, {"long.mov": 2_000_000})
+    page = open_page(host.link)
+    host.sign_in()
+    server.tell("slow 400")
+    drop(page, [tmp_path / "long.mov"])
+    until("progress", lambda: row(page, "long.mov").count() and sent(page, "long.mov") > 200_000)
+    assert end_sidecars(tmp_path) == 1
+    server.tell("fast")
+    expect(page.locator("#finished .name")).to_have_text(["long.mov"], timeout=20_000)
+    assert [file["sha256"] for file in server.stored] == [digests["long.mov"]]
