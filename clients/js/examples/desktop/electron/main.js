@@ -2,7 +2,7 @@
 
 // The app in Electron: this process is the host of the queue, the page asks it by named commands alone.
 const path = require('node:path');
-const { app, BrowserWindow, ipcMain, nativeTheme } = require('electron');
+const { app, BrowserWindow, dialog, ipcMain, nativeTheme } = require('electron');
 const { COMMANDS, Uploads } = require('../host/uploads.js');
 const { readOptions } = require('../host/options.js');
 
@@ -81,6 +81,7 @@ if (app.requestSingleInstanceLock()) {
   });
   start().catch((error) => {
     console.error(`outtray desktop: ${error.message}`);
+    dialog.showErrorBox('Uploads cannot start', error.message);
     app.exit(1);
   });
 } else {

@@ -24,4 +24,11 @@ function keyOf(kind) {
   return `upload.${kind}`;
 }
 
-module.exports = { KINDS, kindOf, keyOf };
+const BY_KEY = new Map(KINDS.map((kind) => [keyOf(kind), kind]));
+
+/** The kind that a key stands for; undefined when it is the key of another program on the same queue. */
+function kindOfKey(key) {
+  return BY_KEY.get(key);
+}
+
+module.exports = { KINDS, kindOf, kindOfKey, keyOf };

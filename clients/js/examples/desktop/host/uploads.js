@@ -5,7 +5,7 @@ const fs = require('node:fs').promises;
 const path = require('node:path');
 const { createUploadClient } = require('outtray');
 const { signIn } = require('./account.js');
-const { KINDS, keyOf, kindOf } = require('./kinds.js');
+const { KINDS, keyOf, kindOf, kindOfKey } = require('./kinds.js');
 const { Ledger } = require('./ledger.js');
 const { View } = require('./view.js');
 
@@ -203,8 +203,10 @@ class Uploads {
   }
 
   #show(row) {
-    const { id, vars, state, bytesSent, totalBytes, attempts, updatedAt, nextAttemptAt } = row;
-    if (!vars || state === 'cancelled') {
+    const { id, key, vars, state, bytesSent, totalBytes, attempts, updatedAt, nextAttemptAt } = row;
+    const kind = kindOfKey(key);
+    if (!kind) return;
+    if (state === 'cancelled') {
       this.#view.remove(id);
       return;
     }
@@ -212,7 +214,7 @@ class Uploads {
     if (state === 'completed') return;
     const { failure } = this.#view.get(id) || {};
     this.#view.set({
-      id, name: vars.name, kind: vars.kind, addedAt: vars.addedAt, state, sent: bytesSent, total: totalBytes,
+      id, name: vars.name, kind, addedAt: vars.addedAt, state, sent: bytesSent, total: totalBytes,
       attempts, updatedAt, nextAttemptAt, failure: this.#ledger.failures[id] || failure,
     });
   }

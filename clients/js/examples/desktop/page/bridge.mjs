@@ -105,7 +105,8 @@ class BrowserBridge {
 /** The secret stands behind the # of the link; it leaves the address at once and lasts as long as the tab. */
 function takeSecret() {
   const given = window.location.hash.slice(1);
-  if (given) {
+  // A link within the page leaves something there too.
+  if (/^[0-9a-f]{48}$/.test(given)) {
     window.sessionStorage.setItem('secret', given);
     window.history.replaceState(null, '', window.location.pathname);
   }

@@ -14,6 +14,13 @@ function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** The focus is not lost with what goes out of sight. */
+function setHidden(element, is) {
+  const hadFocus = is && element.contains(document.activeElement);
+  if (element.hidden !== is) element.hidden = is;
+  if (hadFocus) find('add').focus();
+}
+
 export class Header {
   #act;
   #adding = [0, 0];
@@ -23,10 +30,7 @@ export class Header {
   /** @param {{act: (command: string, args: object) => unknown}} ports */
   constructor({ act }) {
     this.#act = act;
-    find('trouble-close').addEventListener('click', () => {
-      find('trouble').hidden = true;
-      find('add').focus();
-    });
+    find('trouble-close').addEventListener('click', () => setHidden(find('trouble'), true));
   }
 
   showTrouble(message) {
@@ -59,9 +63,9 @@ export class Header {
     setText(find('pause').querySelector('span'), settings.paused ? 'Resume' : 'Pause');
     setText(find('account'), settings.signedIn || 'Sign in');
     find('account').title = settings.signedIn ? `Signed in as ${settings.signedIn}` : '';
-    find('empty').hidden = sizes.live + sizes.done > 0;
-    find('live').hidden = sizes.live === 0;
-    find('done').hidden = sizes.done === 0;
+    setHidden(find('empty'), sizes.live + sizes.done > 0);
+    setHidden(find('live'), sizes.live === 0);
+    setHidden(find('done'), sizes.done === 0);
     setText(find('done-count'), String(sizes.done));
     setText(find('live-count'), String(sizes.live));
     this.#updateNotice(rows);
@@ -83,7 +87,7 @@ export class Header {
 
   #updateNotice(rows) {
     const waiting = rows.filter(({ state }) => state === 'awaiting-auth').length;
-    find('sign-in-wanted').hidden = waiting === 0;
+    setHidden(find('sign-in-wanted'), waiting === 0);
     if (waiting > 0) {
       setText(find('sign-in-why'), `${count(waiting, 'upload waits', 'uploads wait')} for you to sign in.`);
     }
@@ -95,6 +99,7 @@ export class Header {
     for (const row of rows.filter(isLive)) counts.set(row.kind, (counts.get(row.kind) || 0) + 1);
     for (const [kind, button] of this.#kinds) {
       if (counts.has(kind)) continue;
+      setHidden(button, true);
       button.remove();
       this.#kinds.delete(kind);
     }

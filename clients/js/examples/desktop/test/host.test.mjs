@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { KEPT, Ledger } from '../host/ledger.js';
-import { kindOf, keyOf } from '../host/kinds.js';
+import { KINDS, kindOf, kindOfKey, keyOf } from '../host/kinds.js';
 import { readOptions } from '../host/options.js';
 import { View } from '../host/view.js';
 
@@ -77,6 +77,8 @@ test('kinds come from the ending, whatever its case; a name without one is anoth
   const kinds = ['a.JPG', 'b.tar.gz', '.png', 'clip.mp4', 'LICENSE', 'x.constructor'].map(kindOf);
   assert.deepEqual(kinds, ['picture', 'other', 'other', 'video', 'other', 'other']);
   assert.equal(keyOf('video'), 'upload.video');
+  assert.deepEqual(KINDS.map((kind) => kindOfKey(keyOf(kind))), KINDS);
+  assert.equal(kindOfKey('note.add'), undefined);
 });
 
 test('options are read, and what is wrong with them is named', () => {

@@ -91,6 +91,21 @@ def test_schemes_and_sizes(server, host, open_page, picture):
         page.context.close()
 
 
+def test_the_secret_lasts_as_long_as_the_tab(host, open_page):
+    """It leaves the address, outlives a reload behind a link within the page, and is not in another tab."""
+    page = open_page(host.link)
+    secret = host.link.split("#")[1]
+    assert "#" not in page.url
+    page.locator(".skip").press("Enter")
+    assert page.url.endswith("#main")
+    page.reload()
+    page.wait_for_selector("body[data-ready]")
+    assert secret not in page.content()
+    other = page.context.new_page()
+    other.goto(host.link.split("#")[0])
+    expect(other.locator("#link-lost")).to_contain_text("Open the link")
+
+
 def test_reduced_motion(host, open_page):
     page = open_page(host.link, reduced_motion="reduce")
     assert page.locator("#add").evaluate("(button) => getComputedStyle(button).transitionProperty") == "none"

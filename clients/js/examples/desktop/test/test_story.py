@@ -147,6 +147,7 @@ def test_story(server, host, open_page, programs, picture, tmp_path):
     picture(next_page, "finished-light")
     next_page.get_by_role("button", name="Clear").click()
     expect(next_page.locator("#empty")).to_be_visible()
+    expect(next_page.locator("#add")).to_be_focused()
 
 
 def test_an_error_is_retried_and_another_upload_cancelled(server, host, open_page, picture, tmp_path):
