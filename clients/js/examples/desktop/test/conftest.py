@@ -4,9 +4,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
-from rig import REPOSITORY, Host, UploadServer, end_sidecars
+from rig import PATIENCE_S, REPOSITORY, Host, UploadServer, end_sidecars
 
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 PICTURES = Path(os.environ.get("PICTURES", REPOSITORY / "dist/desktop"))
@@ -30,6 +30,8 @@ def fonts(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def browser(fonts):
+    # Long enough for a machine that does other things besides.
+    expect.set_options(timeout=PATIENCE_S * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -54,8 +56,8 @@ def programs(tmp_path):
 
 
 @pytest.fixture
-def server(programs):
-    return programs(UploadServer)
+def server(programs, tmp_path):
+    return programs(UploadServer, tmp_path)
 
 
 @pytest.fixture

@@ -24,25 +24,21 @@ require('./electron/main.js');
 """
 
 
-def lower(source, target):
-    """Copies a folder, with its scripts in the syntax of 2019."""
-    shutil.copytree(source, target)
-    scripts = [str(file) for kind in ("*.js", "*.mjs") for file in sorted(source.rglob(kind))]
-    subprocess.run(["tsc", "--allowJs", "--checkJs", "false", "--target", "ES2019", "--module", "node16",
-                    "--noResolve", "--skipLibCheck", "--rootDir", source, "--outDir", target, *scripts],
-                   check=True)
-    for file in target.rglob("*.js"):
-        file.write_text(file.read_text().replace("require('node:", "require('").replace(
-            'require("node:', 'require("'))
-
-
 def lay_out(folder: Path):
-    """The app in `folder`; its path is what Electron is started with."""
-    for name in ("electron", "host", "page"):
-        lower(EXAMPLE / name, folder / name)
-    client = folder / "node_modules/outtray"
-    lower(CLIENT / "src", client / "src")
-    shutil.copy(CLIENT / "package.json", client)
-    (folder / "entry.js").write_text(ENTRY)
-    (folder / "package.json").write_text('{"name": "outtray-desktop", "main": "entry.js"}')
-    return folder
+    """The app, somewhere in `folder`, with the client; its path is what Electron is started with."""
+    app = folder / EXAMPLE.relative_to(CLIENT)
+    sources = [CLIENT / "src", *(EXAMPLE / name for name in ("electron", "host", "page"))]
+    for source in sources:
+        shutil.copytree(source, folder / source.relative_to(CLIENT))
+    scripts = [file for source in sources for kind in ("*.js", "*.mjs") for file in source.rglob(kind)]
+    subprocess.run(["tsc", "--allowJs", "--checkJs", "false", "--target", "ES2019", "--module", "node16",
+                    "--noResolve", "--skipLibCheck", "--rootDir", CLIENT, "--outDir", folder, *scripts],
+                   check=True)
+    for file in folder.rglob("*.js"):
+        file.write_text(file.read_text().replace("require('node:", "require('"))
+    shutil.copy(CLIENT / "package.json", folder)
+    (folder / "node_modules").mkdir()
+    (folder / "node_modules/outtray").symlink_to(folder)
+    (app / "entry.js").write_text(ENTRY)
+    (app / "package.json").write_text('{"name": "outtray-desktop", "main": "entry.js"}')
+    return app

@@ -92,8 +92,8 @@ def end_sidecars(folder):
 class UploadServer(Program):
     """server/main.js; it can be stopped and come back on its port."""
 
-    def __init__(self, port=0):
-        super().__init__("node", str(EXAMPLE / "server/main.js"), str(port))
+    def __init__(self, folder, port=0):
+        super().__init__("node", str(EXAMPLE / "server/main.js"), str(port), env={"TMPDIR": str(folder)})
         self.url = self.line(r"^(http://[\d.:]+)").group(1)
         self.port = int(self.url.rsplit(":", 1)[1])
 

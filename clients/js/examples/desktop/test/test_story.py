@@ -124,10 +124,10 @@ def test_story(server, host, open_page, programs, picture, tmp_path):
     expect(row(page, NAMES[1]).locator(".status")).to_have_text(
         re.compile(r"^The server cannot be reached\. (Next try in \d+\ss|Tries again now|Goes on .*)$"))
     picture(page, "server-down-light")
-    again = programs(UploadServer, port)
+    again = programs(UploadServer, tmp_path, port)
     again.tell("slow 700")
     for name in NAMES:
-        expect(row(page, name).locator(".status")).to_have_text("Waits for you to sign in", timeout=20_000)
+        expect(row(page, name).locator(".status")).to_have_text("Waits for you to sign in")
     page.locator("#sign-in-now").click()
     sign_in(page)
 
@@ -140,7 +140,7 @@ def test_story(server, host, open_page, programs, picture, tmp_path):
     next_page = open_page(programs(Host, tmp_path / "app", again.url).link)
     expect(next_page.locator("#queue .row, #finished .row")).to_have_count(3)
     again.tell("fast")
-    expect(next_page.locator("#finished .row")).to_have_count(3, timeout=20_000)
+    expect(next_page.locator("#finished .row")).to_have_count(3)
     expect(next_page.locator("#summary")).to_have_text("Everything is uploaded")
     assert {file["name"]: file["sha256"] for file in again.stored} == digests
     check(next_page)
@@ -183,5 +183,5 @@ def test_the_sidecar_is_killed(server, host, open_page, tmp_path):
     until("progress", lambda: row(page, "long.mov").count() and sent(page, "long.mov") > 200_000)
     assert end_sidecars(tmp_path) == 1
     server.tell("fast")
-    expect(page.locator("#finished .name")).to_have_text(["long.mov"], timeout=20_000)
+    expect(page.locator("#finished .name")).to_have_text(["long.mov"])
     assert [file["sha256"] for file in server.stored] == [digests["long.mov"]]
