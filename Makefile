@@ -1,4 +1,4 @@
-.PHONY: build demo test scenario packages clean
+.PHONY: build demo desktop test scenario packages drills clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -11,11 +11,23 @@ demo:
 	scripts/build-release
 	OUTTRAY=.build/outtray node clients/js/demo/main-job.mjs
 
+# The desktop example in a browser and in Electron, walked through and checked; pictures go into dist/desktop.
+desktop:
+	scripts/install-tools build desktop
+	scripts/build-release
+	OUTTRAY=.build/outtray scripts/test-desktop
+
 # One scenario by the public API of every client; their results have to be the same.
 scenario:
 	scripts/install-tools build demo scenario
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 clients/scenario/run.py
+
+# Kills, drains, power cuts, faults of the disk, load, clocks: each for a short time, and one table.
+drills:
+	scripts/install-tools build demo scenario test drills
+	scripts/build-release
+	OUTTRAY=.build/outtray /usr/bin/python3 Tests/Drills/all_drills.py --json .build/drills.json
 
 # What other programs install, in dist/: a wheel, two npm packages, a Go module.
 packages:
@@ -26,7 +38,7 @@ packages:
 	scripts/package-go
 
 test:
-	scripts/install-tools build demo scenario packages test
+	scripts/install-tools build demo scenario packages desktop test drills
 	scripts/run-tests
 
 clean:

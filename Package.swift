@@ -39,17 +39,18 @@ let package = Package(
     layer("HTTPTransport", ["QueueModel", "CCurl", "CLinux"]),
     layer("QueueStore", ["QueueModel", "JSONText", "CSQLite", "CLinux"]),
 
-    // Layer 2 joins the disk and the network by the rules, layer 3 translates, or is a host that checks
-    // the whole by its wire alone; layer 4 wires.
+    // Layer 2 joins the disk and the network by the rules; layer 3 translates, or is a host that checks
+    // the whole by its wire alone, or the commands of people, who read the disk besides; layer 4 wires.
     layer("QueueEngine", ["QueueModel", "QueueStore"]),
     layer(
       "SidecarServer", ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"]),
     layer("AcceptanceCheck", ["OuttrayProtocol", "JSONRPC", "JSONText", "CLinux"]),
+    layer("Console", ["OuttrayProtocol", "QueueModel", "QueueStore", "JSONRPC", "JSONText", "CLinux"]),
     .executableTarget(
       name: "outtray",
       dependencies: [
         "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
-        "SidecarServer", "AcceptanceCheck", "CLinux", "CCurl",
+        "SidecarServer", "AcceptanceCheck", "Console", "CLinux", "CCurl",
       ],
       swiftSettings: strict),
 
@@ -66,6 +67,7 @@ let package = Package(
         "SidecarServer", "OuttrayProtocol", "QueueEngine", "QueueModel", "JSONRPC", "JSONText", "CLinux",
       ]),
     tests("AcceptanceCheckTests", ["AcceptanceCheck", "JSONText"]),
+    tests("ConsoleTests", ["Console", "QueueModel", "JSONText"]),
     tests("TidyTests", []),
   ]
 )

@@ -13,8 +13,11 @@
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <signal.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
+#include <wchar.h>
 
 // What Swift's view of the C library lacks or holds under several types. System calls that need
 // _GNU_SOURCE, which clashes with that view, are made by number.
@@ -55,14 +58,28 @@ static inline long long clinux_copy_file_range(int source, long long offset, int
 }
 
 // getopt_long(3), whose variables Swift holds to be shared: the next option, where the reading has come
-// to, and the option's value. Says nothing by itself.
+// to, and the option's value. A position of 0 begins anew. Says nothing by itself. Words that are no options
+// may stand anywhere; they are moved to the end.
 static inline int clinux_next_option(
-    int count, char *const *words, const struct option *options, int *position, const char **value) {
+    int count, char **words, const char *letters, const struct option *options, int *position,
+    const char **value) {
   opterr = 0;
-  int found = getopt_long(count, words, "+:", options, (int *)0);
+  optind = *position;
+  int found = getopt_long(count, words, letters, options, (int *)0);
   *position = optind;
   *value = optarg;
   return found;
+}
+
+// Columns that a character takes in a terminal; negative for one that cannot be shown. Declared here, since
+// its header shows it to _XOPEN_SOURCE only.
+extern int wcwidth(wchar_t character);
+static inline int clinux_width(unsigned character) { return wcwidth((wchar_t)character); }
+
+// Columns of the terminal; 0 when it is none or does not say.
+static inline int clinux_columns(int terminal) {
+  struct winsize size = {0};
+  return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // The address of a socket in the file system; false when the path is too long for one.
@@ -120,3 +137,44 @@ static inline int clinux_ask_for_routes(void) {
 
 // The environment, which Swift holds to be shared.
 static inline char **clinux_environment(void) { return __environ; }
+
+// Columns and rows of the window of a terminal; 0 where it does not say.
+static inline void clinux_window(int terminal, int *columns, int *rows) {
+  struct winsize size = {0};
+  if (ioctl(terminal, TIOCGWINSZ, &size) != 0) size.ws_col = size.ws_row = 0;
+  *columns = size.ws_col;
+  *rows = size.ws_row;
+}
+
+// A terminal that is put back as it was by a process that dies of a signal which nobody waits for: a fault of
+// its own, or one like SIGUSR1. Only what may be called in the middle of anything is called.
+static struct {
+  int terminal, output;
+  struct termios before;
+  char farewell[64];
+} clinux_guarded = {-1, -1};
+
+static void clinux_put_back(int number) {
+  if (clinux_guarded.terminal >= 0) {
+    if (write(clinux_guarded.output, clinux_guarded.farewell, strlen(clinux_guarded.farewell)) < 0) {}
+    tcsetattr(clinux_guarded.terminal, TCSANOW, &clinux_guarded.before);
+  }
+  // The default action was restored when this began.
+  raise(number);
+}
+
+static inline void clinux_guard(int terminal, int output, const struct termios *before,
+                                const char *farewell) {
+  static const int deadly[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS, SIGUSR1, SIGUSR2,
+                               SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPOLL, SIGPWR};
+  clinux_guarded.before = *before;
+  strncpy(clinux_guarded.farewell, farewell, sizeof clinux_guarded.farewell - 1);
+  clinux_guarded.output = output;
+  clinux_guarded.terminal = terminal;
+  struct sigaction action = {0};
+  action.sa_handler = clinux_put_back;
+  action.sa_flags = SA_RESETHAND | SA_NODEFER;
+  for (unsigned at = 0; at < sizeof deadly / sizeof *deadly; at++) sigaction(deadly[at], &action, 0);
+}
+
+static inline void clinux_unguard(void) { clinux_guarded.terminal = -1; }

@@ -20,6 +20,7 @@ package struct Members: Sendable, Equatable {
       Members(served: ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"])
     case .enqueue: Members(served: ["id", "key", "vars", "request"])
     case .cancel: Members(served: ["id"])
+    case .retry: Members(served: ["id"])
     case .pause: Members(served: ["keys"])
     case .resume: Members(served: ["keys"])
     case .setWifiOnly: Members(served: ["wifiOnly"])

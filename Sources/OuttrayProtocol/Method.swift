@@ -16,6 +16,12 @@ package enum Method: String, Sendable, CaseIterable {
   /// Settles a live entry as cancelled; forgets a settled one with its body and its unacknowledged outcomes.
   /// An unknown id resolves (B229 to B231).
   case cancel
+  /// Tries an entry now, at somebody's wish (D44). A wait after a failure or for the end of an outage ends,
+  /// and the row of failures is forgotten; one that waits for credentials goes out once more; one that
+  /// settled with an error reopens as by the same body. What runs or is due is left alone; pauses and Wi-Fi
+  /// still hold it back. Refused, naming `id`: an unknown id, a completed or cancelled entry. The reply
+  /// precedes every event about what it did.
+  case retry
   /// Holds back entries and stops their running attempts; no outcome, and a backoff is kept (D1). Persisted.
   /// An entry is paused while the whole queue or its key is.
   case pause

@@ -84,6 +84,14 @@ extension Turn {
     }
     state.slots.took(entry.request.priority, origin: origin)
     state.counters.attemptsStarted += 1
+    log(
+      .debug,
+      LogLine(
+        .debug, "attempt begins",
+        [
+          .init("id", entry.id.text), .init("attempt", transmission.attempt.ordinal),
+          .init("origin", origin.text),
+        ]))
     then(.start(transmission))
   }
 

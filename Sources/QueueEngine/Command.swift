@@ -107,6 +107,7 @@ package enum Command: Sendable {
 
   case enqueue(Enqueue, from: HostID, Completion<EnqueueAnswer>)
   case cancel(EntryID, Completion<Void>)
+  case retry(EntryID, Completion<Row>)
   /// nil is the whole queue.
   case pause(Set<EntryKey>?, Completion<Void>)
   case resume(Set<EntryKey>?, Completion<Void>)
@@ -128,6 +129,8 @@ package enum Command: Sendable {
   /// What the machine is connected by from now on (D34). `isNewRoute`: there is a way out that was not there
   /// before, which ends outages (D16).
   case networkDetected(Network, isNewRoute: Bool)
+  /// Something outside the engine went wrong that whoever looks after the queue should know.
+  case noticed(Diagnostic.Level, String, error: String)
   case staged(StagingTicket, Result<StagingProduct, StageError>)
   case report(AttemptID, TransportReport)
   /// What lies beside the database is counted (D37).

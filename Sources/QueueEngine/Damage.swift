@@ -33,8 +33,8 @@ extension QueueEngine {
       case .connected(let id, let host): state.connections[id] = ConnectionState(host: host)
       case .disconnected(let id): state.connections[id] = nil
       case .finish: state.isFinishing = true
-      case .networkDetected, .caughtUp, .report, .swept, .tick, .giveUp: break
-      case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+      case .networkDetected, .noticed, .caughtUp, .report, .swept, .tick, .giveUp: break
+      case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
         .subscribe, .unsubscribe, .acknowledge, .release:
         _ = command.refuse(damageRefusal)
       }

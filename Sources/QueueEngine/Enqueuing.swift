@@ -206,6 +206,15 @@ extension Turn {
   ) {
     mustSync()
     let entry = decision.entry
+    log(
+      .debug,
+      LogLine(
+        .debug, "enqueued",
+        [
+          .init("id", entry.id.text), .init("key", entry.key.text),
+          .init("disposition", disposition.rawValue),
+          .init("bytes", entry.body.length),
+        ]))
     let row = Row(entry, gates: state.gates, now: now)
     answer(
       pending.reply, EnqueueAnswer(generation: entry.generation, disposition: disposition, row: row))

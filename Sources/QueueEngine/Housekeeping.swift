@@ -26,7 +26,7 @@ extension QueueEngine {
   /// How this start found the queue.
   func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> BootRecord {
     let buckets = try writer.counts()
-    let counts = countByState(buckets)
+    let counts = state.gates.countByState(buckets)
     let entries = Row.State.allCases.map { state in
       (state: state == .awaitingAuth ? "awaitingAuth" : state.rawValue, count: counts[state] ?? 0)
     }
@@ -56,6 +56,7 @@ extension Turn {
     var boot = boot
     boot.orphans = report.count
     try writer.addDiagnostic(boot.diagnostic, isBoot: true)
+    log(.info, LogLine(boot.diagnostic))
     state.isSwept = true
     let waiting = state.waitingForSweep
     state.waitingForSweep = []

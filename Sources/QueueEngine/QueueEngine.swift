@@ -8,6 +8,7 @@ package final class QueueEngine {
   let transport: any Transport
   let clock: any Clock
   let randomness: any Randomness
+  let log: any Log
   /// Hands work to a worker; `Command.staged` brings what came of it.
   let stage: (StagingWork) -> Void
   var state: EngineState
@@ -33,16 +34,25 @@ package final class QueueEngine {
     var number: Int64
   }
 
+  /// False in a process that changes the queue and is gone again: no attempt begins, nothing expires.
+  let sends: Bool
+
   /// Opens nothing and starts nothing: `recover` does. `network` is what the machine is connected by until a
   /// `Command.networkDetected` says otherwise.
+  ///
+  /// - Parameter sends: Whether attempts begin and entries expire, and whether this counts as a start of the
+  ///   queue.
   package init(
     store: QueueStore, transport: any Transport, clock: any Clock, randomness: any Randomness,
-    network: Network = Network(), stage: @escaping (StagingWork) -> Void
+    network: Network = Network(), log: any Log = SilentLog(), sends: Bool = true,
+    stage: @escaping (StagingWork) -> Void
   ) throws(StoreError) {
+    self.sends = sends
     self.store = store
     self.transport = transport
     self.clock = clock
     self.randomness = randomness
+    self.log = log
     self.stage = stage
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
     state.detectedNetwork = network
@@ -63,11 +73,12 @@ package final class QueueEngine {
     process([])
   }
 
-  private func noteStart(now: Moment) throws(StoreError) -> BootRecord {
+  /// The record of this start; nil for one that sends nothing, which is none.
+  private func noteStart(now: Moment) throws(StoreError) -> BootRecord? {
     var turn = Turn(engine: self, now: now)
     let record = try store.write(durable: true) { writer in
-      let record = try bootRecord(writer, now: now)
-      try writer.addDiagnostic(record.diagnostic, isBoot: true)
+      let record = sends ? try bootRecord(writer, now: now) : nil
+      if let record { try writer.addDiagnostic(record.diagnostic, isBoot: true) }
       for entry in try writer.running() { try turn.apply(entry.orphaned(now: now), from: entry, writer) }
       return record
     }
@@ -119,7 +130,7 @@ package final class QueueEngine {
     try store.write(durability: { turn.durability }) { writer in
       for command in commands { try turn.decide(command, writer) }
       try turn.goOnWalking(writer)
-      if isWell && !turn.state.isFinishing {
+      if sends && isWell && !turn.state.isFinishing {
         try turn.settleExpired(writer)
         try turn.startDue(writer)
       }
@@ -131,7 +142,7 @@ package final class QueueEngine {
   /// The turn stands: its state holds, its effects run.
   private func conclude(_ turn: Turn) {
     if turn.wrote {
-      failedCommits = 0
+      storeIsWell()
       storeRestsUntil = nil
     }
     state = turn.state
@@ -173,11 +184,16 @@ package final class QueueEngine {
     guard store.hasUnwrittenDiagnostics else { return }
     do throws(StoreError) {
       try store.writeDiagnostics()
-      failedCommits = 0
+      storeIsWell()
     } catch {
       store.meet(error)
       rest(error)
     }
+  }
+
+  private func storeIsWell() {
+    if failedCommits > 0 { log.write(.warn, "the database can be written again") }
+    failedCommits = 0
   }
 
   /// Trouble is told once, and again when there was none in between.
@@ -237,10 +253,11 @@ extension Command {
   /// A host waits for an answer to it.
   var isRequest: Bool {
     switch self {
-    case .enqueue, .cancel, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+    case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
       .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
       true
-    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+    case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
+      .finish,
       .giveUp:
       false
     }
@@ -255,11 +272,13 @@ extension Command {
       .subscribe(_, _, let reply), .unsubscribe(_, let reply), .acknowledge(_, _, let reply),
       .release(_, _, let reply):
       reply(.failure(refusal))
+    case .retry(_, let reply): reply(.failure(refusal))
     case .rows(_, let reply): reply(.failure(refusal))
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
     case .explain(_, let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .networkDetected, .staged, .report, .swept, .tick, .finish,
+    case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
+      .finish,
       .giveUp:
       return false
     }

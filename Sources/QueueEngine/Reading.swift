@@ -57,7 +57,7 @@ extension QueueEngine {
 
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
-    stats.entries = countByState(try store.reader.counts())
+    stats.entries = state.gates.countByState(try store.reader.counts())
     stats.unacknowledged = try store.reader.unacknowledged()
     stats.attemptsStarted = state.counters.attemptsStarted
     stats.attemptsCompleted = state.counters.attemptsCompleted
@@ -70,23 +70,8 @@ extension QueueEngine {
     return stats
   }
 
-  /// Entries by derived state.
-  func countByState(_ buckets: [Bucket]) -> [Row.State: Int64] {
-    var entries: [Row.State: Int64] = [:]
-    for bucket in buckets {
-      if state.gates.isPaused(bucket.key) {
-        entries[.paused, default: 0] += bucket.live
-      } else {
-        entries[.queued, default: 0] += bucket.queued + bucket.released
-        entries[.running, default: 0] += bucket.running
-        entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
-      }
-      entries[.completed, default: 0] += bucket.completed
-      entries[.error, default: 0] += bucket.error
-      entries[.cancelled, default: 0] += bucket.cancelled
-    }
-    return entries
-  }
+  /// An attempt is in the transport's hands.
+  package var isTransmitting: Bool { !state.flights.isEmpty }
 
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
   package func isDrained() -> Bool {
@@ -126,7 +111,7 @@ extension QueueEngine {
     var deadline = Deadline(steady: times.min())
     // What became due meanwhile waits for the store, and would be asked for again and again.
     if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
-    guard !state.gates.paused, !state.isFinishing else { return deadline }
+    guard sends, !state.gates.paused, !state.isFinishing else { return deadline }
     deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)
     guard state.slots.hasRoom else { return deadline }
     let turn = Turn(engine: self, now: now)

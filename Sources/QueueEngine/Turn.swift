@@ -27,6 +27,7 @@ struct Turn {
     case stage(StagingWork)
     case discard(StagedBody)
     case removeMoved
+    case log(LogLine)
   }
 
   init(engine: QueueEngine, now: Moment) {
@@ -55,6 +56,11 @@ struct Turn {
     effects.append(.answer { reply(.failure(refusal)) })
   }
 
+  /// What is logged has happened, so it is written after the commit as well.
+  mutating func log(_ level: LogLevel, _ line: @autoclosure () -> LogLine) {
+    if engine.log.wants(level) { then(.log(line())) }
+  }
+
   /// Runs the effects, in order, after the commit, and then the reads.
   func act() {
     for effect in effects {
@@ -67,6 +73,7 @@ struct Turn {
       case .stage(let work): engine.stage(work)
       case .discard(let body): engine.store.discard(body)
       case .removeMoved: engine.store.removeMoved()
+      case .log(let line): engine.log.write(line)
       }
     }
     for read in reads { read() }
@@ -79,6 +86,7 @@ struct Turn {
     case .caughtUp(let id): try walk(id, writer)
     case .enqueue(let enqueue, let from, let reply): try self.enqueue(enqueue, from: from, reply, writer)
     case .cancel(let id, let reply): try cancel(id, command, reply, writer)
+    case .retry(let id, let reply): try retry(id, command, reply, writer)
     case .pause(let keys, let reply): try pause(keys, reply, writer)
     case .resume(let keys, let reply): try resume(keys, reply, writer)
     case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)
@@ -100,6 +108,10 @@ struct Turn {
     case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
     case .networkDetected(let network, let isNewRoute):
       try networkDetected(network, isNewRoute: isNewRoute, writer)
+    case .noticed(let level, let message, let error):
+      mustSync()
+      try writer.addDiagnostic(
+        Diagnostic(at: now.wall, level: level, message: message, error: error), isBoot: false)
     case .swept(let report, let boot): try swept(report, boot, writer)
     case .staged(let ticket, let result): try staged(ticket, result, writer)
     case .report(let attempt, let report): try self.report(attempt, report, writer)
@@ -145,7 +157,9 @@ struct Turn {
       case .stop(let attempt):
         land(attempt)
         then(.stop(attempt))
-      case .attempt(let event): tell(.attempt, about: entry.key, .attempt(event))
+      case .attempt(let event):
+        tell(.attempt, about: entry.key, .attempt(event))
+        log(.info, LogLine(event, origin: entry.origin))
       case .progress(let bytesSent):
         tell(
           .progress, about: entry.key,
@@ -153,6 +167,7 @@ struct Turn {
       case .state: tellState(of: entry)
       }
     }
+    if let outcome = decision.outcome { log(.info, LogLine(outcome)) }
     switch entry.state {
     case .running: mustBeLogged()
     // Parts that begin need no more; what came of one is an answer.

@@ -28,13 +28,22 @@ package struct Enqueue: Sendable {
 
   /// Wall clock, ms: the descriptor's, else the default's distance from now.
   func expiresAt(lifetimeMs: Int64, now: Moment) -> Int64 {
-    let (sum, overflow) = now.wall.addingReportingOverflow(lifetimeMs)
-    return request.expiresAt ?? (overflow ? Bounds.integer : min(sum, Bounds.integer))
+    request.expiresAt ?? now.wall(afterLifetime: lifetimeMs)
   }
+}
 
+extension Moment {
+  /// Wall clock, ms: where a lifetime that begins now ends.
+  func wall(afterLifetime lifetimeMs: Int64) -> Int64 {
+    let (sum, overflow) = wall.addingReportingOverflow(lifetimeMs)
+    return overflow ? Bounds.integer : min(sum, Bounds.integer)
+  }
+}
+
+extension Descriptor {
   /// The Idempotency-Key for a body that is new (D19).
   func freshIdempotencyKey(_ randomness: any Randomness) -> String? {
-    switch request.method {
+    switch method {
     case .post, .patch: randomness.uuid()
     case .put, .delete, .get: nil
     }

@@ -9,7 +9,7 @@ extension Entry {
     let entry = Entry(
       number: number, id: enqueue.id, key: enqueue.key, vars: enqueue.vars, generation: 1,
       request: enqueue.request, body: body, parts: Parts(planOf: enqueue.request.body, since: 1),
-      idempotencyKey: enqueue.freshIdempotencyKey(randomness),
+      idempotencyKey: enqueue.request.freshIdempotencyKey(randomness),
       headerRevision: enqueue.headerRevision ?? gates.headerRevision,
       expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
       createdAt: now.wall, updatedAt: now.wall, host: enqueue.host)
@@ -72,7 +72,7 @@ extension Entry {
     entry.body = body ?? self.body
     entry.body.kind = enqueue.request.body.kind
     entry.parts = Parts(planOf: enqueue.request.body, since: entry.generation)
-    entry.idempotencyKey = enqueue.freshIdempotencyKey(randomness)
+    entry.idempotencyKey = enqueue.request.freshIdempotencyKey(randomness)
     return Decision(entry: entry, effects: [.state], releasesBody: body != nil)
   }
 
@@ -87,11 +87,17 @@ extension Entry {
     guard case .settled(.error, _) = state else { return .unchanged(self) }
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
-    entry.beginGeneration(now: now)
     if let body { entry.body = body }
+    return entry.reopened(now: now, randomness: randomness)
+  }
+
+  /// A settled entry runs once more as it stands.
+  func reopened(now: Moment, randomness: any Randomness) -> Decision {
+    var entry = self
+    entry.beginGeneration(now: now)
     // An answer had spent the old one; after any other end the same key tells the server that it is the same
     // request.
-    entry.idempotencyKey = idempotencyKey ?? enqueue.freshIdempotencyKey(randomness)
+    entry.idempotencyKey = idempotencyKey ?? request.freshIdempotencyKey(randomness)
     guard let parts = entry.parts else { return Decision(entry: entry, effects: [.state]) }
     entry.bytesSent = parts.acceptedBytes
     entry.parts?.reopen(now: now)

@@ -106,6 +106,6 @@ struct CivilDate: Equatable {
   }
 }
 
-private func floorDivided(_ number: Int64, by divisor: Int64) -> Int64 {
+func floorDivided(_ number: Int64, by divisor: Int64) -> Int64 {
   number / divisor - (number % divisor < 0 ? 1 : 0)
 }

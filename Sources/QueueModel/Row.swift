@@ -54,16 +54,18 @@ package struct Row: Sendable {
   package var size: Int { id.text.utf8.count + key.text.utf8.count + vars.count + 160 }
 
   package func write(into writer: inout JSONWriter) {
-    writer.object {
-      $0.member("id", id.text)
-      $0.member("key", key.text)
-      $0.member("vars", vars)
-      $0.member("state", state.rawValue)
-      $0.member("bytesSent", bytesSent)
-      $0.member("totalBytes", totalBytes)
-      $0.member("attempts", attempts)
-      $0.member("updatedAt", updatedAt)
-      if let nextAttemptAt { $0.member("nextAttemptAt", nextAttemptAt) }
-    }
+    writer.object { writeMembers(into: &$0) }
+  }
+
+  package func writeMembers(into writer: inout JSONWriter) {
+    writer.member("id", id.text)
+    writer.member("key", key.text)
+    writer.member("vars", vars)
+    writer.member("state", state.rawValue)
+    writer.member("bytesSent", bytesSent)
+    writer.member("totalBytes", totalBytes)
+    writer.member("attempts", attempts)
+    writer.member("updatedAt", updatedAt)
+    if let nextAttemptAt { writer.member("nextAttemptAt", nextAttemptAt) }
   }
 }

@@ -30,6 +30,9 @@ package struct StagedBody: Sendable, Equatable {
     self.sources = sources
   }
 
+  /// There was one, and it is gone.
+  var isLetGo: Bool { kind != .none && place == .none }
+
   package static let none = StagedBody(kind: .none, length: 0, place: .none)
 }
 

@@ -74,7 +74,7 @@ package final class BodyFolder: Sendable {
     for name in names { unlinkat(descriptor, name, 0) }
   }
 
-  /// Deletes an orphan. The system's error when it stays.
+  /// Deletes a body that no row needs. The system's error when it stays.
   func delete(_ name: String) -> Int32? {
     SystemError.of { unlinkat(descriptor, name, 0) }
   }

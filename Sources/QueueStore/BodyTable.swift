@@ -12,6 +12,9 @@ final class BodyTable {
 
   /// Names were noted that are not unlinked yet, or that an earlier process left.
   private(set) var mayHaveDoomed = true
+  /// Names up to here were dealt with since the last one was noted; those among them that are left could not
+  /// be unlinked.
+  private var passed = ""
   /// This transaction let go of a file. It must be synced before that is unlinked: a power cut could bring
   /// the row back, without its body.
   private(set) var doomsInTransaction = false
@@ -29,7 +32,7 @@ final class BodyTable {
     doomed = statement(
       """
       SELECT name FROM doomed
-      WHERE NOT EXISTS (SELECT 1 FROM moved WHERE link = doomed.name) LIMIT ?
+      WHERE name > ? AND NOT EXISTS (SELECT 1 FROM moved WHERE link = doomed.name) ORDER BY name LIMIT ?
       """)
     forgetDoomed = statement("DELETE FROM doomed WHERE name = ?")
     naming = statement(
@@ -72,12 +75,25 @@ final class BodyTable {
   }
 
   /// Names of the caller's are gone, so bodies that waited for that may go.
-  func namesWereRemoved() { mayHaveDoomed = true }
+  func namesWereRemoved() { lookAgain() }
 
+  /// Names to be unlinked that were not dealt with. Those that could not be come again when a further one is
+  /// noted.
   func doomedNames(limit: Int) throws(StoreError) -> [String] {
-    let names = try doomed.all({ $0.bind(Int64(limit)) }) { $0.text() }
+    let names = try doomed.all({
+      $0.bind(passed)
+      $0.bind(Int64(limit))
+    }) { $0.text() }
     if names.isEmpty { mayHaveDoomed = false }
     return names
+  }
+
+  /// These, the next of `doomedNames`, were unlinked and forgotten, as far as they can be.
+  func dealtWith(_ names: [String]) { passed = names.last ?? passed }
+
+  private func lookAgain() {
+    mayHaveDoomed = true
+    passed = ""
   }
 
   func forget(doomed name: String) throws(StoreError) {
@@ -85,7 +101,7 @@ final class BodyTable {
   }
 
   func transactionEnded(committed: Bool) {
-    if committed && doomsInTransaction { mayHaveDoomed = true }
+    if committed && doomsInTransaction { lookAgain() }
     doomsInTransaction = false
     claimedInTransaction = []
   }

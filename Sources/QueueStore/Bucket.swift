@@ -55,3 +55,23 @@ package struct Bucket: Sendable {
   /// The earliest deadline of `queued`, `awaitingAuth` and `released`, wall clock in ms.
   package var expiry: Int64?
 }
+
+extension Gates {
+  /// Entries by derived state.
+  package func countByState(_ buckets: [Bucket]) -> [Row.State: Int64] {
+    var entries: [Row.State: Int64] = [:]
+    for bucket in buckets {
+      if isPaused(bucket.key) {
+        entries[.paused, default: 0] += bucket.live
+      } else {
+        entries[.queued, default: 0] += bucket.queued + bucket.released
+        entries[.running, default: 0] += bucket.running
+        entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
+      }
+      entries[.completed, default: 0] += bucket.completed
+      entries[.error, default: 0] += bucket.error
+      entries[.cancelled, default: 0] += bucket.cancelled
+    }
+    return entries
+  }
+}

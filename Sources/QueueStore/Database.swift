@@ -33,9 +33,18 @@ struct Database {
 
   /// Opens what another process may have open as well, for reading only (D39). Changes nothing.
   init(reading directory: QueueDirectory) throws(StoreError) {
+    try directory.requireQueue()
     let connection = try Connection(path: Array(directory.databasePath.utf8), .readOnly)
-    guard try Database.recognise(connection, directory) > 0 else {
-      throw .unusable(reason: "\(directory.path) holds no queue", errno: 0)
+    let version = try Database.recognise(connection, directory)
+    guard version > 0 else {
+      throw .unusable(reason: "\(directory.path) holds no queue; outtray serve makes one", errno: 0)
+    }
+    guard version == Migrations.all.count else {
+      let newest = Migrations.all.count
+      throw .unusable(
+        reason:
+          "the database has schema \(version) of an older version; outtray serve brings it to \(newest)",
+        errno: 0)
     }
     tables = try Tables(connection)
     guard let meta = try tables.meta.content() else {

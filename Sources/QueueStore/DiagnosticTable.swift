@@ -21,7 +21,8 @@ final class DiagnosticTable {
       DELETE FROM diagnostic WHERE number <= (
         SELECT number FROM diagnostic ORDER BY number DESC LIMIT 1 OFFSET \(DiagnosticTable.limit))
       """)
-    select = statement("SELECT at, level, message, error, figures FROM diagnostic ORDER BY number")
+    select = statement(
+      "SELECT number, at, level, message, error, figures FROM diagnostic WHERE number > ? ORDER BY number")
     deleteAll = statement("DELETE FROM diagnostic")
   }
 
@@ -39,15 +40,21 @@ final class DiagnosticTable {
   }
 
   func takeAll() throws(StoreError) -> [Diagnostic] {
-    let diagnostics = try select.all { row -> Diagnostic? in
+    let diagnostics = try all(after: 0)
+    if !diagnostics.isEmpty { try deleteAll.run() }
+    return diagnostics.map(\.record)
+  }
+
+  /// Those with numbers above `number`, oldest first; a damaged one reads as absent.
+  func all(after number: Int64) throws(StoreError) -> [(number: Int64, record: Diagnostic)] {
+    try select.all({ $0.bind(number) }) { row in
+      let number = row.int()
       let at = row.int()
       guard let level = Diagnostic.Level(rawValue: row.text()) else { return nil }
       let message = row.text()
       let error = row.optionalText()
       let figures = row.optionalBytes().flatMap { try? JSON(checking: $0) }
-      return Diagnostic(at: at, level: level, message: message, error: error, figures: figures)
+      return (number, Diagnostic(at: at, level: level, message: message, error: error, figures: figures))
     }
-    if !diagnostics.isEmpty { try deleteAll.run() }
-    return diagnostics
   }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import QueueModel
 
 /// Work that no answer waits for.
@@ -37,7 +38,7 @@ extension QueueStore {
     } catch {
       meet(error)
       if troubles.isEmpty && damage == nil {
-        note(.warn, "the database could not be tidied", error.message)
+        note(.warn, "the store could not be tidied", error.message)
       }
       troubles.insert(chore)
       return .nothingToDo
@@ -55,16 +56,24 @@ extension QueueStore {
   /// Free pages that are worth giving back, and how many are given back in one go.
   private static let freePages: Int64 = 1024
 
-  /// Unlinks at most `limit` body files that a committed transaction let go of.
+  /// Unlinks at most `limit` body files that a committed transaction let go of. Throws after that when some
+  /// cannot be: they stay noted.
   @discardableResult
   package func sweep(limit: Int) throws(StoreError) -> Progress {
     guard tables.bodies.mayHaveDoomed, !isDoubtful else { return .nothingToDo }
     let names = try tables.bodies.doomedNames(limit: limit)
     guard !names.isEmpty else { return .nothingToDo }
-    for name in names { discard(StagedBody(kind: .file, length: 0, place: .file(name: name))) }
-    try write(durable: false) { writer in
-      for name in names { try writer.tables.bodies.forget(doomed: name) }
+    var gone: [String] = []
+    var failure: Int32?
+    for name in names {
+      let number = folder.delete(name)
+      if number == nil || number == ENOENT { gone.append(name) } else { failure = number }
     }
+    try write(durable: false) { writer in
+      for name in gone { try writer.tables.bodies.forget(doomed: name) }
+    }
+    tables.bodies.dealtWith(names)
+    if let failure { throw .unusable(reason: "a body cannot be deleted", errno: failure) }
     return names.count == limit ? .someLeft : .done
   }
 

@@ -128,6 +128,16 @@ final class OutcomeTable {
     return found.map(\.1)
   }
 
+  /// Those of one entry, oldest first.
+  func outcomes(ofEntry number: Int64) throws(StoreError) -> [JournaledOutcome] {
+    let numbers = try ofEntry.all({ $0.bind(number) }) { $0.int() }
+    var outcomes: [JournaledOutcome] = []
+    for number in numbers {
+      if let outcome = try byNumber.first({ $0.bind(number) }, OutcomeTable.read) { outcomes.append(outcome) }
+    }
+    return outcomes
+  }
+
   func unacknowledged() throws(StoreError) -> Int64 {
     if let count { return count }
     let counted = try countAll.first { $0.int() } ?? 0

@@ -51,6 +51,23 @@ struct QueueDirectory: Sendable {
 
   var databasePath: String { "\(path)/\(QueueDirectory.databaseName)" }
 
+  /// Throws unless a database is there. SQLite would delete a log that lies beside an empty one.
+  func requireQueue() throws(StoreError) {
+    var status = stat()
+    guard stat(databasePath, &status) == 0, status.st_size > 0 else {
+      throw .unusable(reason: "\(path) holds no queue; outtray serve makes one", errno: 0)
+    }
+  }
+
+  /// Throws also where the next start has to look at the database first.
+  func requireSoundQueue() throws(StoreError) {
+    try requireQueue()
+    guard notedDamage() == nil else {
+      throw .unusable(
+        reason: "the database has met damage; the next start of outtray serve looks at it", errno: 0)
+    }
+  }
+
   /// Makes an empty database file if there is none. SQLite gives its other files the mode of this one.
   func makeDatabaseFile() throws(StoreError) {
     // Only a new file is opened here: closing a descriptor of one that SQLite holds would drop its locks.

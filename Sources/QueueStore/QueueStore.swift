@@ -29,6 +29,7 @@ package final class QueueStore {
   /// The damage that was met while running; nothing is written any more (D37).
   package private(set) var damage: StoreError?
   private let unwritten = UnwrittenDiagnostics()
+  private let log: any Log
   /// Housekeeping that has failed and not succeeded since.
   var troubles: Set<Chore> = []
 
@@ -39,10 +40,13 @@ package final class QueueStore {
   ///   - now: the wall clock and CLOCK_BOOTTIME, ms.
   ///   - bootID: names the start of the system; nil reads it.
   ///   - reading: gives both clocks from now on; nil reads the machine's.
+  ///   - mayStartAnew: false throws where a database would be made or set aside: that is for a start.
   package init(
-    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil
+    directory path: String, now: Moment, bootID: String? = nil, reading: (@Sendable () -> Moment)? = nil,
+    log: any Log = SilentLog(), mayStartAnew: Bool = true
   ) throws(StoreError) {
     let directory = try QueueDirectory(preparing: path)
+    if !mayStartAnew { try directory.requireSoundQueue() }
     let bootID = bootID ?? QueueTime.systemBootID()
     var found: [Diagnostic] = []
     if let name = try directory.setLonelyLogAside(at: now.wall) {
@@ -58,11 +62,12 @@ package final class QueueStore {
         found.append(.passedDamage(noted, at: now.wall))
       }
     } catch {
-      guard error.isCorruption else { throw error }
+      guard error.isCorruption, mayStartAnew else { throw error }
       found.append(.setAside(try directory.setDatabaseAside(at: now.wall), error, at: now.wall))
       database = try QueueStore.open(directory, now, bootID)
     }
     self.directory = directory
+    self.log = log
     identity = database.meta.identity
     turn = database.meta.turn
     lastWall = database.meta.last.wall
@@ -146,6 +151,7 @@ package final class QueueStore {
     for name in tables.bodies.claimedInTransaction { folder.claim(name) }
     tables.bodies.transactionEnded(committed: true)
     unwritten.transactionEnded(committed: true)
+    for diagnostic in writer.takeUnlogged() { log.write(LogLine(diagnostic)) }
     if needsSync { try settle() }
     return value
   }
@@ -165,6 +171,7 @@ package final class QueueStore {
     tables.outcomes.forget()
     tables.bodies.transactionEnded(committed: false)
     unwritten.transactionEnded(committed: false)
+    _ = writer.takeUnlogged()
     guard tables.connection.isInTransaction else { return }
     // Where SQLite cannot even take its own changes back, the next transaction begins on a new connection.
     do { try tables.connection.execute("ROLLBACK") } catch { isDoubtful = true }
@@ -225,7 +232,9 @@ package final class QueueStore {
 
   /// Keeps a diagnostic in memory until a transaction that changes something can store it; the newest 50.
   package func note(_ level: Diagnostic.Level, _ message: String, _ error: String) {
-    unwritten.add(Diagnostic(at: time.moment.wall, level: level, message: message, error: error))
+    let diagnostic = Diagnostic(at: time.moment.wall, level: level, message: message, error: error)
+    unwritten.add(diagnostic)
+    log.write(LogLine(diagnostic))
   }
 
   /// Some are not stored yet.

@@ -38,6 +38,12 @@ struct QueueTime {
     return Moment(wall: now.wall, steady: now.steady + offset)
   }
 
+  /// What the queue's clocks say beside, or without, the process that serves it.
+  static func moment(goingOnFrom last: MetaTable.Content) -> Moment {
+    let now = Moment(wall: read(CLOCK_REALTIME), steady: read(CLOCK_BOOTTIME))
+    return QueueTime(now: now, bootID: systemBootID(), last: last).moment
+  }
+
   private static func machine(from now: Moment) -> Reading {
     let wall = now.wall - read(CLOCK_REALTIME)
     let boot = now.steady - read(CLOCK_BOOTTIME)

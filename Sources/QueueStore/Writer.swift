@@ -4,6 +4,8 @@ package import QueueModel
 package final class Writer: Reader {
   private var lastEntryNumber: Int64
   private let unwritten: UnwrittenDiagnostics
+  /// Records of this transaction that the log is to have once it stands.
+  private var unlogged: [Diagnostic] = []
   /// The turn that is being written: the last committed one plus 1.
   package internal(set) var turn: Int64 = 0
 
@@ -174,7 +176,14 @@ package final class Writer: Reader {
 
   /// Keeps the newest 50. A boot record replaces one that nobody took.
   package func addDiagnostic(_ diagnostic: Diagnostic, isBoot: Bool) throws(StoreError) {
+    if !isBoot { unlogged.append(diagnostic) }
     try tables.diagnostics.add(diagnostic, isBoot: isBoot)
+  }
+
+  /// The transaction has ended: what was added since it began.
+  func takeUnlogged() -> [Diagnostic] {
+    defer { unlogged = [] }
+    return unlogged
   }
 
   /// Every record, oldest first, and forgets them.

@@ -97,18 +97,74 @@ final class AttachPoint {
 
 /// The first line in each direction between a process that attaches and the owner.
 enum AttachGreeting {
-  /// The line of the process that attaches, with what it wants once its host is gone.
-  static func request(_ onDisconnect: OnDisconnect) -> [UInt8] {
-    Array("outtray-attach \(version) \(onDisconnect.text)\n".utf8)
+  /// What a host that attaches wants of the process that owns the queue.
+  struct Wish: Equatable {
+    /// Once it is gone.
+    var onDisconnect = OnDisconnect.exit
+    var keepsAwake = false
+
+    fileprivate var text: String { onDisconnect.text + (keepsAwake ? " keep-awake" : "") }
+
+    init(onDisconnect: OnDisconnect = .exit, keepsAwake: Bool = false) {
+      self.onDisconnect = onDisconnect
+      self.keepsAwake = keepsAwake
+    }
+
+    fileprivate init?(_ words: ArraySlice<Substring>) {
+      guard let first = words.first, let onDisconnect = OnDisconnect(String(first)),
+        [[], ["keep-awake"]].contains(words.dropFirst())
+      else { return nil }
+      self.init(onDisconnect: onDisconnect, keepsAwake: words.count > 1)
+    }
+  }
+
+  /// Who attaches.
+  enum Arrival: Equatable {
+    case host(Wish)
+    /// A command that somebody typed. It may call what a host may, and the life of the process does not
+    /// depend on it: nobody stays for it, and its going ends nothing.
+    case visitor
+
+    fileprivate var text: String {
+      switch self {
+      case .host(let wish): wish.text
+      case .visitor: "visit"
+      }
+    }
+  }
+
+  /// The line of the process that attaches.
+  static func request(_ arrival: Arrival) -> [UInt8] {
+    Array("outtray-attach \(version) \(arrival.text)\n".utf8)
   }
 
   static let accepted = Array("outtray-attach \(version)\n".utf8)
 
   /// Reads `request` without its line end; nil when it is none of this version's.
-  static func read(_ line: [UInt8]) -> OnDisconnect? {
+  static func read(_ line: [UInt8]) -> Arrival? {
     let words = String(decoding: line, as: UTF8.self).split(separator: " ")
-    guard words.count == 3, words[0] == "outtray-attach", words[1] == "\(version)" else { return nil }
-    return OnDisconnect(String(words[2]))
+    guard words.count >= 3, words[0] == "outtray-attach", words[1] == "\(version)" else { return nil }
+    if words[2...] == ["visit"] { return .visitor }
+    return Wish(words[2...]).map { .host($0) }
+  }
+
+  /// Greets at a connection to the owner; false when it does not answer before `deadline`, boot clock in ms.
+  static func exchange(_ arrival: Arrival, on descriptor: Int32, before deadline: Int64) -> Bool {
+    let line = request(arrival)
+    let sent = line.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    return sent == line.count && reads(accepted, from: descriptor, before: deadline)
+  }
+
+  /// Reads exactly `expected`, byte by byte, so that nothing behind it is taken.
+  private static func reads(_ expected: [UInt8], from descriptor: Int32, before deadline: Int64) -> Bool {
+    for byte in expected {
+      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let wait = max(0, deadline - SystemClock.bootTime())
+      guard poll(&ready, 1, Int32(clamping: wait)) == 1 else { return false }
+      var found: UInt8 = 0
+      guard Glibc.read(descriptor, &found, 1) == 1, found == byte else { return false }
+    }
+    return true
   }
 
   private static let version = 1

@@ -18,6 +18,8 @@ final class HostSession {
   /// What it wants once it is gone; nil until an attached host has greeted, and it counts as a host only
   /// then.
   var onDisconnect: OnDisconnect?
+  /// A command that somebody typed: nobody stays for it, and its going ends nothing.
+  var isVisitor = false
   /// It closed its end, or asked for its process to end.
   var hasLeft = false
   /// It called `shutdown`: nothing more is taken from it.
@@ -34,8 +36,8 @@ final class HostSession {
 
   var id: HostID { connection.id }
 
-  /// It has greeted and not left.
-  var isPresent: Bool { onDisconnect != nil && !hasLeft }
+  /// It has greeted and not left, and the process stays for it.
+  var isPresent: Bool { onDisconnect != nil && !hasLeft && !isVisitor }
 
   /// Everything it asked for is answered, and written if somebody reads it.
   var isServed: Bool { wire.outputEnded || (connection.unanswered == 0 && wire.isFlushed) }

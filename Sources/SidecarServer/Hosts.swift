@@ -12,6 +12,7 @@ final class Hosts {
   private let engine: EngineThread
   private let limits: WireLimits
   private let randomness: any Randomness
+  private let log: any Log
   private var sessions: [HostID: HostSession] = [:]
   private var attachPoint: AttachPoint?
   /// Somebody waits to be let in, and the process can have no further descriptor.
@@ -26,15 +27,19 @@ final class Hosts {
   var onEnd: (HostSession) -> Void = { _ in }
   /// An attached host has greeted.
   var onArrival: () -> Void = {}
+  /// An attached host wants the machine to stay awake while requests are sent.
+  var onWishToKeepAwake: () -> Void = {}
 
   init(
-    loop: EventLoop, waker: Waker, engine: EngineThread, limits: WireLimits, randomness: any Randomness
+    loop: EventLoop, waker: Waker, engine: EngineThread, limits: WireLimits, randomness: any Randomness,
+    log: any Log
   ) {
     self.loop = loop
     self.waker = waker
     self.engine = engine
     self.limits = limits
     self.randomness = randomness
+    self.log = log
   }
 
   /// Takes a host in; it may ask as soon as the loop runs.
@@ -60,6 +65,12 @@ final class Hosts {
     session.onDisconnect = wish
     onDisconnect = onDisconnect.lasting(wish)
     engine.submit(.connected(session.id, session.connection))
+    log.write(
+      .info, "a host has come",
+      [
+        .init("host", session.id.number), .init("role", session.role.rawValue),
+        .init("onDisconnect", wish.text),
+      ])
   }
 
   // MARK: Attaching
@@ -70,7 +81,7 @@ final class Hosts {
     do throws(LoopError) {
       attachPoint = try AttachPoint(in: directory)
     } catch {
-      Log.note("no further process can be attached: \(error)")
+      log.write(.warn, "no further process can be attached", [.init("error", "\(error)")])
     }
     watchAttachPoint()
   }
@@ -80,7 +91,7 @@ final class Hosts {
     do throws(LoopError) {
       _ = try loop.add(attachPoint.descriptor, events: clinux_epoll_in) { [unowned self] _ in letIn() }
     } catch {
-      Log.note("no further process can be attached: \(error)")
+      log.write(.warn, "no further process can be attached", [.init("error", "\(error)")])
     }
   }
 
@@ -101,7 +112,7 @@ final class Hosts {
           try admit(wire, as: .attached, onDisconnect: nil)
         } catch {
           wire.close()
-          Log.note("a process could not be attached: \(error)")
+          log.write(.warn, "a process could not be attached", [.init("error", "\(error)")])
         }
       }
     }
@@ -132,18 +143,26 @@ final class Hosts {
   private func received(_ frame: Frame, from id: HostID) {
     guard let session = sessions[id] else { return }
     if session.onDisconnect != nil { return onFrame(frame, session) }
-    guard !session.hasLeft, case .line(let line) = frame, let wish = AttachGreeting.read(line) else {
+    guard !session.hasLeft, case .line(let line) = frame, let arrival = AttachGreeting.read(line) else {
       return dismiss(session)
     }
     session.connection.greet(AttachGreeting.accepted)
-    welcome(session, wish)
-    onArrival()
+    switch arrival {
+    case .host(let wish):
+      welcome(session, wish.onDisconnect)
+      if wish.keepsAwake { onWishToKeepAwake() }
+      onArrival()
+    case .visitor:
+      session.isVisitor = true
+      welcome(session, .exit)
+    }
   }
 
   private func ended(_ id: HostID) {
     guard let session = sessions[id], !session.hasLeft else { return }
     if session.onDisconnect == nil { return dismiss(session) }
     session.hasLeft = true
+    log.write(.info, "a host has gone", [.init("host", id.number), .init("role", session.role.rawValue)])
     onEnd(session)
   }
 

@@ -1,12 +1,13 @@
 import JSONRPC
 import JSONText
 import OuttrayProtocol
+import QueueModel
 
 /// The methods by name, as one connection may call them.
 struct MethodTable {
   private static let served: [any (ServedMethod & Sendable).Type] = [
-    Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Pause.self, Resume.self,
-    SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self,
+    Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Retry.self, Pause.self,
+    Resume.self, SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self,
     Unsubscribe.self, AckEvents.self, ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self,
     StatsMethod.self, Explain.self, Ping.self, AdvanceClock.self, Shutdown.self, Discover.self,
   ]
@@ -24,13 +25,19 @@ struct MethodTable {
     let connection = session.connection
     switch incoming {
     case .refused(let id, let error):
+      sidecar.log.write(
+        .warn, "a line was refused",
+        [.init("code", error.kind), .init("reason", error.message), .init("host", session.id.number)])
       // An id in flight belongs to its first caller, who would take this for the answer.
       if let id, connection.isInFlight(id) {
         connection.refuse(nil, error)
       } else {
         connection.refuse(id, error)
       }
-    case .notification(let name): Log.note("ignored a notification called \(JSONPath.member(name, of: ""))")
+    case .notification(let name):
+      sidecar.log.write(
+        .warn, "ignored a notification",
+        [.init("method", JSONPath.member(name, of: "")), .init("host", session.id.number)])
     case .request(let request):
       guard connection.begin(request.id) else { return connection.refuse(nil, .duplicateID(request.id)) }
       do {

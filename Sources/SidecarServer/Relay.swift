@@ -2,6 +2,7 @@ import Glibc
 import JSONRPC
 import OuttrayProtocol
 import QueueEngine
+import QueueModel
 
 /// A process beside the one that owns the directory: it hands its host's lines to the owner and the owner's
 /// to its host, whole, and answers what is open when the owner ends (protocol, section 5).
@@ -12,21 +13,24 @@ package final class Relay: Sendable {
   private let owner: Int32
   private let maxLine: Int
   private let host = RelayedHost()
+  private let log: DescriptorLog
 
   /// Greets the owner of `directory`; nil when nobody there answers before `deadline`, boot clock in ms.
-  package init?(to directory: String, onDisconnect: OnDisconnect, maxLine: Int, deadline: Int64) {
+  package init?(
+    to directory: String, onDisconnect: OnDisconnect, keepsAwake: Bool, maxLine: Int, deadline: Int64,
+    log: DescriptorLog
+  ) {
     // An owner that ends leaves connections behind that nobody reads.
     signal(SIGPIPE, SIG_IGN)
     guard let owner = AttachPoint.connect(to: directory) else { return nil }
-    let greeting = AttachGreeting.request(onDisconnect)
-    guard writeAll(greeting, to: owner),
-      Relay.reads(AttachGreeting.accepted, from: owner, before: deadline)
-    else {
+    let wish = AttachGreeting.Wish(onDisconnect: onDisconnect, keepsAwake: keepsAwake)
+    guard AttachGreeting.exchange(.host(wish), on: owner, before: deadline) else {
       close(owner)
       return nil
     }
     self.owner = owner
     self.maxLine = maxLine
+    self.log = log
   }
 
   /// Until the owner has ended or has nothing left for this host. Never returns.
@@ -35,9 +39,11 @@ package final class Relay: Sendable {
     try Thread.start { [self] in toHost() }
     try Thread.start { [self] in toOwner(ends) }
     ends.wait(host)
+    log.write(.info, "the end begins", [.init("reason", "its host or its parent has gone, or a signal came")])
     // The host is owed answers and may not read them, which must not hold up the end.
     try Thread.start { [self] in
       host.refuseRest()
+      log.flush()
       _exit(0)
     }
     usleep(500_000)
@@ -98,22 +104,10 @@ package final class Relay: Sendable {
         }
       }
     }
+    log.write(.info, "the owner has closed the connection")
     // A line that was cut off is dropped: its request, if it answers one, is still open.
     host.refuseRest()
+    log.flush()
     _exit(0)
-  }
-
-  // MARK: The greeting
-
-  /// Reads exactly `expected`, byte by byte, so that nothing behind it is taken.
-  private static func reads(_ expected: [UInt8], from descriptor: Int32, before deadline: Int64) -> Bool {
-    for byte in expected {
-      var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-      let wait = max(0, deadline - SystemClock.bootTime())
-      guard poll(&ready, 1, Int32(clamping: wait)) == 1 else { return false }
-      var found: UInt8 = 0
-      guard read(descriptor, &found, 1) == 1, found == byte else { return false }
-    }
-    return true
   }
 }

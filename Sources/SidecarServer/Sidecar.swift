@@ -16,12 +16,15 @@ package final class Sidecar {
   /// With --virtual-clock; nil goes by the machine's.
   package let virtualClock: VirtualClock?
   let randomness = SystemRandomness()
+  let log: any Log
   private let loop: EventLoop
   private let waker: Waker
   private let timers: Timers
   private let signals: Signals
   private let hosts: Hosts
   private let network: NetworkWatch
+  /// At work once a host has asked for it.
+  let awake: AwakeLock
   private var ending: Ending?
   /// Without hosts until this time, boot clock in ms, or until nothing is left to do.
   private var aloneUntil: Int64?
@@ -46,9 +49,10 @@ package final class Sidecar {
   /// `watchesParent` ends the process when the parent at start has ended, whoever holds stdin.
   package init(
     directory: String, version: String, limits: WireLimits, watchesParent: Bool,
-    virtualClock: VirtualClock? = nil
+    virtualClock: VirtualClock? = nil, log: any Log
   ) throws {
     self.directory = directory
+    self.log = log
     self.virtualClock = virtualClock
     self.version = version
     self.limits = limits
@@ -61,8 +65,12 @@ package final class Sidecar {
     signals = try Signals()
     let engine = EngineThread { timers.set($0) }
     self.engine = engine
-    hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness)
-    let network = try NetworkWatch()
+    hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness, log: log)
+    awake = try AwakeLock { [engine] fault in
+      let message = "the machine cannot be kept awake while requests are sent"
+      engine.submit(.noticed(.warn, message, error: fault.reason))
+    }
+    let network = try NetworkWatch(log: log)
     self.network = network
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
     try timers.register(on: loop) { engine.submit(.tick) }
@@ -75,12 +83,28 @@ package final class Sidecar {
 
   /// Serves the host on the standard streams, and those that attach, until the end of its life (protocol,
   /// section 5).
-  package func serve(onDisconnect: OnDisconnect) throws {
+  ///
+  /// - Parameter keepsAwake: the machine, while requests are sent; attached hosts may wish for it too.
+  package func serve(onDisconnect: OnDisconnect, keepsAwake: Bool = false) throws {
+    hosts.onWishToKeepAwake = { [unowned self] in keepAwake() }
+    if keepsAwake { keepAwake() }
+    try serve(try Wire.takingStandardStreams(), onDisconnect, isOpen: true)
+  }
+
+  /// Serves one host at a connected socket, which it takes, and lets nobody else in. Until that one closes
+  /// its end.
+  package func serve(alone socket: Int32) throws {
+    let output = fcntl(socket, F_DUPFD_CLOEXEC, 3)
+    guard output >= 0 else { throw LoopError("fcntl", errno) }
+    try serve(Wire(input: socket, output: output), .exit, isOpen: false)
+  }
+
+  private func serve(_ wire: Wire, _ onDisconnect: OnDisconnect, isOpen: Bool) throws {
     hosts.onFrame = { [unowned self] in received($0, from: $1) }
     hosts.onEnd = { [unowned self] in hostEnded($0) }
     hosts.onArrival = { [unowned self] in stayForHosts() }
-    owner = try hosts.admit(try Wire.takingStandardStreams(), as: .owner, onDisconnect: onDisconnect)
-    hosts.listen(in: directory)
+    owner = try hosts.admit(wire, as: .owner, onDisconnect: onDisconnect)
+    if isOpen { hosts.listen(in: directory) }
     // A regular file has no event that would begin the reading.
     hosts.attend()
     try loop.run { [unowned self] in
@@ -89,6 +113,14 @@ package final class Sidecar {
     }
     hosts.closeDoor()
     endEngine()
+  }
+
+  private func keepAwake() {
+    do throws(ThreadError) {
+      try awake.begin()
+    } catch {
+      log.write(.warn, "the machine is not kept awake: there is no thread for it")
+    }
   }
 
   private func received(_ frame: Frame, from session: HostSession) {
@@ -104,21 +136,26 @@ package final class Sidecar {
   /// and a drain is left to the end of the last of them.
   func shutDown(for session: HostSession, drains: Bool) {
     session.hasAskedForEnd = true
+    log.write(
+      .info, "a host asks for the end",
+      [.init("host", session.id.number), .init("mode", drains ? "drain" : "now")])
+    if session.isVisitor { return hosts.leave(session) }
     if drains { hosts.wish(.drain) }
     if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     guard session.role == .owner else {
       hosts.leave(session)
       return lastHostLeft(drains ? hosts.onDisconnect : .exit)
     }
-    guard drains else { return end() }
+    guard drains else { return end("shutdown") }
     // It hears of its queue until its process ends, or goes on for another host.
     session.hasLeft = true
     lastHostLeft(.drain)
   }
 
   /// Accepts nothing new from now on; running transfers stop.
-  private func end() {
+  private func end(_ reason: String) {
     guard ending == nil else { return }
+    log.write(.info, "the end begins", [.init("reason", reason)])
     let deadline = timers.bootTime() + Sidecar.patienceMs
     ending = Ending(deadline: deadline)
     hosts.closeDoor()
@@ -143,13 +180,14 @@ package final class Sidecar {
   /// A host has closed its end.
   private func hostEnded(_ session: HostSession) {
     guard ending == nil else { return }
-    if hosts.isAnyPresent(but: session) { return hosts.leave(session) }
+    if session.isVisitor || hosts.isAnyPresent(but: session) { return hosts.leave(session) }
     if hosts.onDisconnect != .exit { hosts.leave(session) }
     lastHostLeft(hosts.onDisconnect)
   }
 
   private func lastHostLeft(_ wish: OnDisconnect) {
-    guard wish != .exit else { return end() }
+    guard wish != .exit else { return end("the last host is gone") }
+    log.write(.info, "the last host is gone; the queue goes on", [.init("onDisconnect", wish.text)])
     let (until, overflow) = timers.bootTime().addingReportingOverflow(wish.patience)
     aloneUntil = overflow ? .max : until
     drain.begin()
@@ -160,6 +198,7 @@ package final class Sidecar {
   /// A host has come back. One that asked for a drain is let go, as if the other had been there before.
   private func stayForHosts() {
     guard aloneUntil != nil else { return }
+    log.write(.info, "a host is there again")
     aloneUntil = nil
     drain.cancel()
     if let owner, owner.hasLeft, !owner.isDismissed { hosts.leave(owner) }
@@ -171,7 +210,8 @@ package final class Sidecar {
     timers.setOffset(offset)
     let box = Handover(engine)
     let thread = self.engine
-    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker] engine in
+    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker, awake] engine in
+      awake.note(isTransmitting: engine.isTransmitting)
       if drain.isReached({ engine.isDrained() }) { waker.wake() }
     }
     let finished = engineEnded
@@ -192,7 +232,7 @@ package final class Sidecar {
 
   private func endIfDone() {
     if let aloneUntil, ending == nil, drain.isDone || timers.bootTime() >= aloneUntil {
-      end()
+      end(drain.isDone ? "nothing is left to send" : "the time to stay is over")
     }
     guard let ending else { return }
     if hosts.areServed { return loop.end() }
@@ -202,6 +242,7 @@ package final class Sidecar {
 
   /// What is still being copied is refused, and nothing of it kept.
   private func giveUp() {
+    log.write(.warn, "copies that had not ended in time were given up")
     engine.submit(.giveUp)
     let deadline = timers.bootTime() + 500
     ending = Ending(deadline: deadline, gaveUp: true)
@@ -214,7 +255,7 @@ package final class Sidecar {
     default:
       if wasSignalled { _exit(0) }
       wasSignalled = true
-      end()
+      end(signal == SIGHUP ? "SIGHUP" : signal == SIGINT ? "SIGINT" : "SIGTERM")
     }
   }
 
@@ -223,6 +264,7 @@ package final class Sidecar {
     _ = try loop.add(descriptor, events: clinux_epoll_in) { [unowned self] _ in
       loop.remove(descriptor)
       close(descriptor)
+      log.write(.info, "the parent process has ended")
       owner?.wire.hangUp()
     }
   }

@@ -1,10 +1,15 @@
+import threading
+
 import pytest
 
 from endtoend import binary as binaries
+from endtoend import rawserver
 from endtoend.certificates import Certificate
+from endtoend.commands import Commands
 from endtoend.nginx import Nginx
 from endtoend.rawserver import RawServer
 from endtoend.sidecar import Sidecar
+from endtoend.terminal import Terminal
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +38,14 @@ def start(binary, directory):
         sidecar.dispose()
     for sidecar in started:
         sidecar.check()
+
+
+@pytest.fixture
+def command(binary, directory):
+    """Runs commands for people on the test's directory."""
+    commands = Commands(binary, directory)
+    yield commands
+    commands.dispose()
 
 
 @pytest.fixture
@@ -70,3 +83,27 @@ def nginx(tmp_path):
     nginx = Nginx(tmp_path / "nginx")
     yield nginx
     nginx.close()
+
+
+@pytest.fixture
+def watch(binary, directory):
+    """Starts `outtray watch` on a terminal."""
+    started = []
+
+    def begin(*arguments, under=(), **options):
+        terminal = Terminal([*under, binary, "watch", "--dir", str(directory), *arguments], **options)
+        started.append(terminal)
+        return terminal
+
+    yield begin
+    for terminal in started:
+        terminal.close()
+
+
+@pytest.fixture
+def gate(server):
+    """Opens the path /held."""
+    gate = threading.Event()
+    server.on("/held", rawserver.hold(gate))
+    yield gate
+    gate.set()

@@ -117,7 +117,8 @@ def test_without_a_socket_the_host_is_served(start, directory):
     (directory / "socket").mkdir(parents=True)
     sidecar = start()
     assert sidecar.call("ping")["now"] > 0
-    assert "no further process can be attached: bind: " in sidecar.stderr()
+    deadline.until("it is told", lambda:
+                   'no further process can be attached error="bind: ' in sidecar.stderr())
     assert sidecar.close() == 0
 
 

@@ -108,6 +108,7 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
                  and frame["params"]["id"] == "unreached")
     call("getRequests", limit=2)
     call("getRequests", state="completed", key="k")
+    call("retry", id="unreached")
     call("pause", keys=["k"])
     enqueue(sidecar, server.url("/held"), id="waits")
     call("cancel", id="unreached")

@@ -147,7 +147,7 @@ def test_d34_without_netlink_the_network_is_ethernet(start, network, tmp_path):
         sidecar.wait_state("a", "completed", 30)
         assert seen(sidecar) == {"type": "ethernet", "metered": False, "source": "detected"}
         assert "AF_NETLINK" in next(line for line in trace.read_text().splitlines() if "INJECTED" in line)
-        assert "the network counts as ethernet" in sidecar.stderr()
         assert sidecar.close(30) == 0
+        assert "the network counts as ethernet" in sidecar.stderr()
     finally:
         server.close()

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -38,6 +39,22 @@ def test_the_hosts_of_the_readme_run_as_they_stand(binary, server, tmp_path, lan
         assert ended.returncode == 0, ended.stderr
         assert b"completed 201" in ended.stdout
     assert [json.loads(request.body) for request in server.seen()] == [{"text": "hello"}] * 2
+
+
+def test_the_session_of_the_readme_runs_as_it_stands(binary, start, tmp_path):
+    """README: look into a queue; every command gives what stands there."""
+    session = re.search(r"^```sh-session\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)[1]
+    assert start(on=tmp_path / "queue").close() == 0
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "outtray").symlink_to(binary)
+    commands = re.findall(r"^\$ (.*)$", session, re.MULTILINE)
+    # The shell shows each command as the README does, and then what comes of it.
+    script = "\n".join(f"printf '$ %s\\n' {shlex.quote(line)}\n{line}" for line in commands)
+    ran = subprocess.run(["sh", "-e", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=30,
+                         check=True, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+    pages = re.compile(r"pages, \d+")
+    assert pages.sub("pages", ran.stdout) == pages.sub("pages", session)
 
 
 def test_the_files_that_the_readme_names_are_there():

@@ -91,6 +91,17 @@ extension Harness {
 
   func cancel(_ id: String = "a") throws { try call { .cancel(EntryID(id), $0) } }
 
+  @discardableResult
+  func retry(_ id: String = "a") throws -> Row {
+    let host = host
+    return try call { completion in
+      .retry(EntryID(id)) {
+        host.note(reply: id)
+        completion($0)
+      }
+    }
+  }
+
   func pause(_ keys: String...) throws {
     try call { .pause(keys.isEmpty ? nil : Set(keys.map { EntryKey($0) }), $0) }
   }

@@ -12,6 +12,7 @@ final class Harness {
   let clock = ManualClock()
   let transport = ScriptedTransport()
   let randomness: SeededRandomness
+  private let log: any Log
   private let desk = StagingDesk()
   private var opened: Opened?
   private(set) var host = RecordingHost()
@@ -28,7 +29,8 @@ final class Harness {
     let engine: QueueEngine
   }
 
-  init(seed: UInt64 = 1) throws {
+  init(seed: UInt64 = 1, log: any Log = SilentLog()) throws {
+    self.log = log
     directory = Harness.parent + "outtray-engine-" + UUID().uuidString
     randomness = SeededRandomness(seed: seed)
     try start()
@@ -53,11 +55,12 @@ final class Harness {
     return opened.store
   }
 
-  private func start(connects: Bool = true) throws {
-    let store = try QueueStore(directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)")
+  private func start(connects: Bool = true, sends: Bool = true) throws {
+    let store = try QueueStore(
+      directory: directory, now: clock.atBoot(), bootID: "boot-\(bootNumber)", log: log)
     clock.setOffset(store.steadyOffset)
     let engine = try QueueEngine(
-      store: store, transport: transport, clock: clock, randomness: randomness,
+      store: store, transport: transport, clock: clock, randomness: randomness, log: log, sends: sends,
       stage: { [desk] in desk.take($0) })
     opened = Opened(store: store, engine: engine)
     try engine.recover()
@@ -67,8 +70,10 @@ final class Harness {
   /// The process dies between two turns; `downtime` ms later it starts over the same directory. The store
   /// notes real time with each commit: a downtime below what the test takes would move queue time.
   ///
-  /// - Parameter connects: False leaves it at what the start itself did: no turn has run yet.
-  func relaunch(downtime: Int64 = 60_000, connects: Bool = true) throws {
+  /// - Parameters:
+  ///   - connects: False leaves it at what the start itself did: no turn has run yet.
+  ///   - sends: False is a process that only changes the queue.
+  func relaunch(downtime: Int64 = 60_000, connects: Bool = true, sends: Bool = true) throws {
     transport.forgetAll()
     desk.forgetAll()
     opened = nil
@@ -76,7 +81,7 @@ final class Harness {
     lastHost += 1
     hostID = HostID(lastHost)
     host = RecordingHost()
-    try start(connects: connects)
+    try start(connects: connects, sends: sends)
   }
 
   /// The system starts anew, and with it CLOCK_BOOTTIME; no time passes meanwhile by the wall clock.

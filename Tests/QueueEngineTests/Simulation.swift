@@ -41,7 +41,7 @@ struct Simulation {
   private mutating func step() throws {
     let id = "e\(dice.below(6))"
     let key = "k\(dice.below(2))"
-    switch dice.below(24) {
+    switch dice.below(26) {
     case 0...5: try enqueue(id, key)
     case 6: note("cancel \(id)"); try harness.cancel(id)
     case 7: note("pause"); try harness.pause()
@@ -57,6 +57,7 @@ struct Simulation {
       harness.pass(time)
     case 21: note("acknowledge"); try acknowledge()
     case 22: note("relaunch"); try relaunch()
+    case 23, 24: try retry(id)
     default: note("wifi"); try toggleNetwork()
     }
   }
@@ -86,6 +87,17 @@ struct Simulation {
     } catch Refusal.invalid {
       // Its parts do not fit the body that the entry owns.
       note("enqueue \(id) \(key) \(request): E_INVALID")
+    }
+  }
+
+  private mutating func retry(_ id: String) throws {
+    do {
+      let row = try harness.retry(id)
+      note("retry \(id): \(row.state)")
+      guard let entry = try harness.store.reader.entry(id: EntryID(id)) else { return }
+      try view.retried(row, generation: entry.generation)
+    } catch Refusal.invalid {
+      note("retry \(id): E_INVALID")
     }
   }
 

@@ -35,6 +35,14 @@ extension Simulation {
       }
     }
 
+    mutating func retried(_ row: Row, generation: Int64) throws {
+      states[row.id] = row.state
+      guard let before = accepted[row.id], (before...before + 1).contains(generation) else {
+        throw Broken(rule: "\(row.id) was retried and is of generation \(generation)")
+      }
+      accepted[row.id] = generation
+    }
+
     mutating func acknowledged(_ eventID: String) { done.insert(eventID) }
 
     /// A new process: its host reads the rows.

@@ -10,7 +10,7 @@ struct TransitionPairTests {
   }
 
   enum Input: String, Sendable, CaseIterable {
-    case started, stopped, orphaned, cancelled, expired, resumed, replaced, reopened
+    case started, stopped, orphaned, cancelled, expired, resumed, replaced, reopened, retried
     case accepted, needsCredentials, transient, terminal
   }
 
@@ -40,7 +40,9 @@ struct TransitionPairTests {
     case (.running, .resumed): "running"
     case (.running, .replaced): nil
     case (_, .replaced): "queued"
-    case (.error, .reopened): "queued"
+    case (.error, .reopened), (.error, .retried), (.parked, .retried): "queued"
+    // Due already.
+    case (.fresh, .retried), (.backoff, .retried), (.running, .retried): nil
     case (_, .reopened): nil
     // The last attempt was stopped, or is in flight.
     case (.backoff, .accepted), (.parked, .accepted), (.running, .accepted): "completed"
@@ -93,6 +95,8 @@ struct TransitionPairTests {
       entry.replaced(
         by: enqueue, body: .sample(), gates: gates, lifetimeMs: 5, now: now, randomness: bits)
     case .reopened: entry.reopened(by: enqueue, gates: gates, lifetimeMs: 5, now: now, randomness: bits)
+    case .retried:
+      try? entry.retried(gates: gates, partsAtOnce: 3, lifetimeMs: 5, now: now, randomness: bits)
     case .accepted: finished(.answer(200))
     case .needsCredentials: finished(.answer(401))
     case .transient: finished(.answer(503))

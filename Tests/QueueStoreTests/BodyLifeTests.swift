@@ -59,6 +59,40 @@ struct BodyLifeTests {
     try #expect(store.sweep(limit: 64) == .nothingToDo)
   }
 
+  @Test("D27: a released body that cannot be unlinked stays noted, is told once, and holds up no other")
+  func undeletable() throws {
+    let directory = try TemporaryDirectory()
+    let store = try openStore(directory.queue)
+    func release(_ name: String) throws {
+      try store.write(durable: true) {
+        try $0.release(StagedBody(kind: .file, length: 1, place: .file(name: name)), of: 1)
+      }
+    }
+    func noted() throws -> Int64? {
+      try withDatabase(of: directory.queue) { try $0.integer("SELECT count(*) FROM doomed") }
+    }
+    // What is no file cannot be unlinked, not even by root.
+    let obstacle = String(decoding: store.folder.path(of: "f1"), as: UTF8.self)
+    try #require(mkdir(obstacle, 0o700) == 0)
+    for name in ["f1", "f2"] { try release(name) }
+    store.rest(idle: true)
+    try #expect(noted() == 1)
+    // It is left in peace until there is more to be done.
+    try #expect(store.sweep(limit: 64) == .nothingToDo)
+    try release("f3")
+    store.rest(idle: true)
+    try #expect(noted() == 1)
+    try #expect(
+      store.write(durable: true) { try $0.takeDiagnostics() }.map(\.message) == [
+        "the store could not be tidied"
+      ])
+
+    try #require(rmdir(obstacle) == 0)
+    let next = try openStore(directory.queue)
+    next.rest(idle: true)
+    try #expect(noted() == 0)
+  }
+
   @Test(
     "D30: a body in the database goes out as its bytes; one that is missing is a file that does not exist")
   func outgoing() throws {

@@ -201,6 +201,6 @@ struct DamageTests {
       store.rest(idle: false)
     }
     #expect(
-      try diagnostics(store).map(\.message) == Array(repeating: "the database could not be tidied", count: 2))
+      try diagnostics(store).map(\.message) == Array(repeating: "the store could not be tidied", count: 2))
   }
 }

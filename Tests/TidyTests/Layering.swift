@@ -11,9 +11,10 @@ enum Layering {
     "QueueEngine": ["QueueModel", "QueueStore"],
     "SidecarServer": ["OuttrayProtocol", "QueueModel", "QueueEngine", "JSONRPC", "JSONText", "CLinux"],
     "AcceptanceCheck": ["OuttrayProtocol", "JSONRPC", "JSONText", "CLinux"],
+    "Console": ["OuttrayProtocol", "QueueModel", "QueueStore", "JSONRPC", "JSONText", "CLinux"],
     "outtray": [
       "JSONText", "OuttrayProtocol", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "QueueEngine",
-      "SidecarServer", "AcceptanceCheck", "CLinux", "CCurl", "CSQLite",
+      "SidecarServer", "AcceptanceCheck", "Console", "CLinux", "CCurl", "CSQLite",
     ],
   ]
 

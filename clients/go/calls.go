@@ -46,6 +46,18 @@ func (c *Client) Cancel(ctx context.Context, id string) error {
 	return c.do(ctx, MethodCancel, p.member("id", id))
 }
 
+// Retry tries an entry now and gives its row: its backoff ends, parked it goes out once, after an error it
+// reopens. What runs or is due is left alone; pauses and Wi-Fi still hold it back (rule D44). An id that is
+// unknown, completed or cancelled fails with ErrInvalid.
+func (c *Client) Retry(ctx context.Context, id string) (Row, error) {
+	var p params
+	var answer struct {
+		Row Row `json:"row"`
+	}
+	err := c.ask(ctx, MethodRetry, p.member("id", id), &answer)
+	return answer.Row, err
+}
+
 // SetWifiOnly sets whether entries without a WifiOnly of their own wait for an unmetered network. It is
 // stored, and counts for queued entries at once.
 func (c *Client) SetWifiOnly(ctx context.Context, wifiOnly bool) error {

@@ -38,6 +38,9 @@ type Options struct {
 	Env []string
 	// Background says what the sidecar does when this client is closed or dies. The zero value ends it.
 	Background Background
+	// KeepAwake keeps the machine from going to sleep while requests are sent, by logind. Where that is not to
+	// be had, TakeDiagnostics says why.
+	KeepAwake bool
 	// VirtualClock is for tests: the sidecar's clock stands still, and AdvanceClock alone moves it.
 	VirtualClock bool
 	// Window is how many outcomes may be in the hands of handlers at once, 1 to 1024; 0 is 64.
@@ -49,7 +52,7 @@ type Options struct {
 	// either way, for ExitError.
 	Stderr io.Writer
 	// Sidecar takes the place of the real one; see package outtraytest. Dir, Binary, Env, Background,
-	// VirtualClock and Stderr mean nothing then.
+	// KeepAwake, VirtualClock and Stderr mean nothing then.
 	Sidecar Sidecar
 }
 
@@ -125,6 +128,9 @@ func newProgram(options Options) (*program, error) {
 	arguments := []string{"serve", "--dir", dir}
 	if options.Background != (Background{}) {
 		arguments = append(arguments, "--on-disconnect", options.Background.onDisconnect)
+	}
+	if options.KeepAwake {
+		arguments = append(arguments, "--keep-awake")
 	}
 	if options.VirtualClock {
 		arguments = append(arguments, "--virtual-clock")

@@ -17,7 +17,7 @@ import (
 func TestClient(t *testing.T) {
 	t.Run("B84: the client has the methods of the API and no others", func(t *testing.T) {
 		wanted := "AdvanceClock Cancel Close Configure Explain GetRequests OnAttempt OnProgress " +
-			"OnState Pause PauseKeys Ping Redeliver Resume ResumeKeys Server SetNetwork " +
+			"OnState Pause PauseKeys Ping Redeliver Resume ResumeKeys Retry Server SetNetwork " +
 			"SetWifiOnly Stats TakeDiagnostics UpdateHeaders"
 		client := reflect.TypeOf(&outtray.Client{})
 		names := []string{}
@@ -60,6 +60,7 @@ func TestClient(t *testing.T) {
 	t.Run("B88: calls pass through, refusals included", func(t *testing.T) {
 		w := newWorld(t)
 		c := w.client
+		w.sidecar.SeedRows(outtray.Row{ID: "waits", Key: "k", State: outtray.StateQueued})
 		calls := []struct {
 			method, params string
 			call           func() error
@@ -70,6 +71,7 @@ func TestClient(t *testing.T) {
 			{"resume", `{"keys":["a"]}`, func() error { return c.ResumeKeys(ctx, "a") }},
 			{"pause", `{"keys":[]}`, func() error { return c.PauseKeys(ctx) }},
 			{"cancel", `{"id":"<x>"}`, func() error { return c.Cancel(ctx, "<x>") }},
+			{"retry", `{"id":"waits"}`, func() error { _, err := c.Retry(ctx, "waits"); return err }},
 			{"setWifiOnly", `{"wifiOnly":true}`, func() error { return c.SetWifiOnly(ctx, true) }},
 			{"setNetwork", `{"type":"wifi","metered":false}`, func() error {
 				return c.SetNetwork(ctx, outtray.Network{Type: "wifi", Metered: outtray.Ptr(false)})

@@ -323,13 +323,13 @@ func TestEnd(t *testing.T) {
 			"--on-disconnect drain": outtray.Drain, "--on-disconnect stay:2": outtray.Stay(1001 * time.Millisecond)} {
 			var stderr logText
 			client, _ := mustPlay(t, "lingering", func(o *outtray.Options) {
-				o.Background, o.Stderr = background, &stderr
+				o.Background, o.KeepAwake, o.Stderr = background, true, &stderr
 				o.Env = append(o.Env, "OUTTRAY_TEST_FILE="+end)
 			})
 			pid := child(t)
 			must(t, client.Close(ctx))
 			equal(t, "gone", gone(pid), false)
-			contains(t, stderr.String(), flag)
+			contains(t, stderr.String(), flag+" --keep-awake")
 			must(t, os.WriteFile(end, nil, 0o600))
 			eventually(t, "the end and the reaping", func() bool { return gone(pid) })
 			must(t, os.Remove(end))

@@ -42,6 +42,10 @@ type Stats struct {
 	// What the machine is connected by, now (D34).
 	Network StatsNetwork `json:"network"`
 
+	// Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is
+	// sent; unavailable: logind gives no lock, a diagnostic says why.
+	KeepAwake string `json:"keepAwake,omitempty"`
+
 	// Transactions committed since the start.
 	Commits int64 `json:"commits"`
 

@@ -16,7 +16,10 @@ enum Initialize: ServedMethod {
         message: "protocolVersion: must be \(supported)", path: "protocolVersion",
         extra: [("supported", JSON { $0.array { $0.value(supported) } })])
     }
-    try checkClient(call.params.required("client"))
+    let client = try client(call.params.required("client"))
+    call.sidecar.log.write(
+      .info, "a host says who it is",
+      [.init("host", call.session.id.number), .init("client", client.name), .init("version", client.version)])
     call.connection.answer(call.id) { writer in
       writer.object { writer in
         writer.member("protocolVersion", supported)
@@ -31,6 +34,7 @@ enum Initialize: ServedMethod {
         writer.member("capabilities") { list in
           list.array {
             for capability in capabilities { $0.value(capability) }
+            if call.sidecar.awake.standing != nil { $0.value("keepAwake") }
             if call.sidecar.virtualClock != nil { $0.value("virtualClock") }
           }
         }
@@ -46,23 +50,26 @@ enum Initialize: ServedMethod {
     }
   }
 
-  private static func checkClient(_ client: JSON) throws(RPCError) {
+  private static func client(_ client: JSON) throws(RPCError) -> (name: String, version: String) {
     guard client.kind == .object else {
       throw RPCError(.invalid, "client: must be {name, version}", path: "client")
     }
     for (name, _) in client.members() where !Members.peer.served.contains(name) {
       throw UnknownMember.refusal(name, of: "client", known: .peer)
     }
-    for (name, least) in [("name", 1), ("version", 0)] {
-      guard let text = client[name]?.string, (least...256).contains(text.unicodeScalars.count) else {
-        let right = "must be a string of \(least) to 256 characters"
-        throw RPCError(.invalid, "client.\(name): \(right)", path: "client.\(name)")
-      }
+    return (try text("name", of: client, least: 1), try text("version", of: client, least: 0))
+  }
+
+  private static func text(_ name: String, of client: JSON, least: Int) throws(RPCError) -> String {
+    guard let text = client[name]?.string, (least...256).contains(text.unicodeScalars.count) else {
+      let right = "must be a string of \(least) to 256 characters"
+      throw RPCError(.invalid, "client.\(name): \(right)", path: "client.\(name)")
     }
+    return text
   }
 
   private static let supported: Int64 = 1
 
   /// What a client may meet a sidecar without.
-  private static let capabilities = ["parts", "move", "reference", "explain"]
+  private static let capabilities = ["parts", "move", "reference", "explain", "retry"]
 }

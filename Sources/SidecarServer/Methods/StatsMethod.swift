@@ -11,6 +11,7 @@ enum StatsMethod: ServedMethod {
   static func serve(_ call: Call) throws(RPCError) {
     let dropped = call.connection.dropped
     let requests = call.connection.requests
+    let awake = call.sidecar.awake.standing
     let reply: Completion<Stats> = call.reply { stats, writer in
       writer.object {
         $0.member("entries") { entries in
@@ -39,6 +40,7 @@ enum StatsMethod: ServedMethod {
             $0.member("source", stats.isNetworkNamed ? "host" : "detected")
           }
         }
+        if let awake { $0.member("keepAwake", awake.rawValue) }
         $0.member("commits", stats.commits)
         $0.member("requests", requests)
         $0.member("events") { $0.object { $0.member("dropped", dropped) } }

@@ -17,7 +17,7 @@ final class NetworkWatch {
   private static let patienceMs = 2000
 
   /// Looks once.
-  init() throws(LoopError) {
+  init(log: any Log) throws(LoopError) {
     pause = timerfd_create(CLOCK_BOOTTIME, clinux_timerfd_flags)
     guard pause >= 0 else { throw LoopError("timerfd_create", errno) }
     // Before the look, so that no change falls between the two.
@@ -26,7 +26,8 @@ final class NetworkWatch {
       guard notices >= 0 else { throw RouteFailure(number: errno) }
       detection = NetworkDetection(try NetworkWatch.routes(), kind: NetworkDevice.kind(number:))
     } catch {
-      Log.note("the routes cannot be read (\(error.text)); the network counts as ethernet")
+      log.write(
+        .warn, "the routes cannot be read; the network counts as ethernet", [.init("error", error.text)])
     }
   }
 

@@ -73,6 +73,8 @@ func (s *Sidecar) carryOut(call Call) (result any, after func(), err error) {
 		return s.enqueue(given)
 	case outtray.MethodCancel:
 		return object{}, s.cancel(given.ID), nil
+	case outtray.MethodRetry:
+		return s.retry(given.ID)
 	case outtray.MethodPause, outtray.MethodResume:
 		return object{}, s.pause(call.Method == outtray.MethodPause, given.Keys), nil
 	case outtray.MethodGetRequests:
@@ -176,6 +178,33 @@ func (s *Sidecar) cancel(id string) (after func()) {
 	}
 	s.journal = kept
 	return nil
+}
+
+// retry lets a row go that waits, is parked or settled with an error.
+func (s *Sidecar) retry(id string) (any, func(), error) {
+	row := s.rowOf(id)
+	if row == nil || row.State == outtray.StateCompleted || row.State == outtray.StateCancelled {
+		message := "id: names no entry"
+		if row != nil {
+			message = "id: is " + string(row.State)
+		}
+		return nil, nil, &outtray.Error{Code: outtray.ErrInvalid, Method: outtray.MethodRetry, Path: "id",
+			Message: message}
+	}
+	waits := row.State == outtray.StateAwaitingAuth || row.State == outtray.StateError || row.NextAttemptAt != 0
+	if !waits {
+		return object{"row": *row}, nil, nil
+	}
+	if row.State == outtray.StateError {
+		row.Attempts, row.BytesSent = 0, 0
+	}
+	row.NextAttemptAt = 0
+	row.State = outtray.StateQueued
+	if s.paused || s.pausedKeys[row.Key] {
+		row.State = outtray.StatePaused
+	}
+	shown := *row
+	return object{"row": shown}, func() { s.emit(outtray.EventState, shown) }, nil
 }
 
 func (s *Sidecar) dropRow(id string) {

@@ -138,6 +138,26 @@ func TestSidecar(t *testing.T) {
 			must(t, err)
 			wanted(t, "journal", stats.Outcomes.Unacknowledged, 0)
 		})
+	t.Run("D44: retry ends waits, reopens after an error, and refuses what cannot be sent again",
+		func(t *testing.T) {
+			sidecar, client, _ := open(t, good)
+			for _, state := range []outtray.State{"queued", "awaiting-auth", "running", "error", "completed",
+				"cancelled"} {
+				sidecar.SeedRows(outtray.Row{ID: string(state), Key: "k", State: state, Attempts: 2})
+			}
+			sidecar.SeedRows(outtray.Row{ID: "delayed", Key: "k", State: "queued", Attempts: 2, NextAttemptAt: 9})
+			for id, shown := range map[string]string{"queued": "queued 2", "awaiting-auth": "queued 2",
+				"running": "running 2", "error": "queued 0", "delayed": "queued 2"} {
+				row, err := client.Retry(ctx, id)
+				must(t, err)
+				wanted(t, id, fmt.Sprint(row.State, " ", row.Attempts), shown)
+				wanted(t, id+": next attempt", row.NextAttemptAt, 0)
+			}
+			for _, id := range []string{"completed", "cancelled", "nobody"} {
+				_, err := client.Retry(ctx, id)
+				refused(t, err, "id: ")
+			}
+		})
 	t.Run("B113: outcomes are built from the entry, with changes and ids of their own", func(t *testing.T) {
 		sidecar, _, defined := open(t, good)
 		add(t, defined, "a")

@@ -94,6 +94,12 @@ class UploadClient {
     await this.#sidecar.call('cancel', { id });
   }
 
+  async retry(id) {
+    checkArgument('retry', text, id, 'id');
+    const { row } = await this.#sidecar.call('retry', { id });
+    return row;
+  }
+
   async setWifiOnly(wifiOnly) {
     checkArgument('setWifiOnly', flag, wifiOnly, 'wifiOnly');
     await this.#sidecar.call('setWifiOnly', { wifiOnly });

@@ -1,5 +1,6 @@
 'use strict';
 
+const { CallError } = require('./errors.js');
 const { makeOutcome } = require('./fake-outcome.js');
 
 const SETTLED = ['completed', 'error', 'cancelled'];
@@ -86,6 +87,7 @@ class FakeQueue {
   #methods = {
     enqueue: (params) => this.#enqueue(params),
     cancel: ({ id }) => this.#cancel(id),
+    retry: ({ id }) => this.#retry(id),
     pause: ({ keys }) => this.#pause(keys, true),
     resume: ({ keys }) => this.#pause(keys, false),
     updateHeaders: ({ keys }) => this.#leaveAuth(keys),
@@ -127,6 +129,21 @@ class FakeQueue {
     }
     this.#rows.delete(id);
     for (const [eventId, outcome] of this.journal) if (outcome.id === id) this.journal.delete(eventId);
+  }
+
+  #retry(id) {
+    const row = this.#rows.get(id);
+    if (!row || row.state === 'completed' || row.state === 'cancelled') {
+      const message = row ? `id: is ${row.state}` : 'id: names no entry';
+      throw new CallError('retry', { code: -32602, message, data: { code: 'E_INVALID', path: 'id' } });
+    }
+    const { generation } = row;
+    const reopens = row.state === 'error' && { generation: generation + 1, attempts: 0, bytesSent: 0 };
+    if (row.state === 'error' || row.state === 'awaiting-auth' || row.nextAttemptAt !== undefined) {
+      delete row.nextAttemptAt;
+      this.#move(row, this.#holdsBack(row.key) ? 'paused' : 'queued', reopens);
+    }
+    return { row: rowOnWire(row) };
   }
 
   #pause(keys, pauses) {

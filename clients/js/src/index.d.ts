@@ -60,6 +60,11 @@ export interface ClientOptions {
    */
   background?: boolean | number;
   /**
+   * Whether the machine is kept from going to sleep while requests are sent, by logind. Default false. Where
+   * that is not to be had, `takeDiagnostics` says why and `stats` has `keepAwake: "unavailable"`.
+   */
+  keepAwake?: boolean;
+  /**
    * For tests: the sidecar's clock stands still, and `advanceClock` alone moves it. Default false.
    */
   virtualClock?: boolean;
@@ -316,6 +321,13 @@ export interface UploadClient {
 
   /** Settles a live entry as cancelled, forgets a settled one. An id that is not there resolves. */
   cancel(id: string): Promise<void>;
+
+  /**
+   * Tries an entry now: ends its backoff, lets it go once when it is parked, reopens it after an error. What
+   * runs or is due is left alone, pauses and Wi-Fi still hold it back (rule D44).
+   * @throws {CallError} `E_INVALID` for an id that is not there, completed or cancelled
+   */
+  retry(id: string): Promise<RequestRow>;
 
   /** Whether entries without their own `wifiOnly` wait for an unmetered network. Kept over restarts. */
   setWifiOnly(wifiOnly: boolean): Promise<void>;

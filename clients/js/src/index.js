@@ -15,10 +15,12 @@ function createUploadClient(options = {}) {
   return new UploadClient({ sidecar, clock: systemClock, background, onWarning });
 }
 
-function ownSidecar({ dir, binary, env, cwd, args = [], background = false, virtualClock = false }) {
+function ownSidecar({ dir, binary, env, cwd, args = [], background = false, ...switches }) {
   // A program may change its directory between two starts of the sidecar.
   const place = path.resolve(cwd ?? '', dir);
-  const flags = [...onDisconnect(background), ...(virtualClock ? ['--virtual-clock'] : []), ...args];
+  const { keepAwake, virtualClock } = switches;
+  const flags = [...onDisconnect(background), ...(keepAwake ? ['--keep-awake'] : []),
+    ...(virtualClock ? ['--virtual-clock'] : []), ...args];
   return new Sidecar({ dir: place, binary, env, cwd, args: flags }, systemClock);
 }
 

@@ -460,6 +460,11 @@ export interface Stats {
     /** host: a setNetwork that lasts; detected: the default route. */
     source: "detected" | "host";
   };
+  /**
+   * Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent;
+   * unavailable: logind gives no lock, a diagnostic says why.
+   */
+  keepAwake?: "free" | "held" | "unavailable";
   /** Transactions committed since the start. */
   commits: number;
   /** Requests read from hosts since the start. */
@@ -556,8 +561,9 @@ export interface Calls {
       /** owner: this host's process holds the queue; attached: it relays to the one that does. */
       role: "owner" | "attached";
       /**
-       * What a client may meet a sidecar without: parts, move, reference, explain; and virtualClock when
-       * advanceClock is served. Unknown names are ignored.
+       * What a client may meet a sidecar without: parts, move, reference, explain, retry; keepAwake when the
+       * machine is kept awake while requests are sent; and virtualClock when advanceClock is served. Unknown
+       * names are ignored.
        */
       capabilities: readonly string[];
       limits: ServerLimits;
@@ -626,6 +632,21 @@ export interface Calls {
       id: EntryId;
     };
     result: Empty;
+  };
+  /**
+   * Tries an entry now, at somebody's wish (D44). A wait after a failure or for the end of an outage ends,
+   * and the row of failures is forgotten; one that waits for credentials goes out once more; one that settled
+   * with an error reopens as by the same body. What runs or is due is left alone; pauses and Wi-Fi still hold
+   * it back. Refused, naming `id`: an unknown id, a completed or cancelled entry. The reply precedes every
+   * event about what it did.
+   */
+  "retry": {
+    params: {
+      id: EntryId;
+    };
+    result: {
+      row: Row;
+    };
   };
   /**
    * Holds back entries and stops their running attempts; no outcome, and a backoff is kept (D1). Persisted.

@@ -5,7 +5,7 @@
 const PROTOCOL_VERSION = Object.freeze(1);
 
 /** Methods, by their names on the wire. */
-const METHODS = Object.freeze(["initialize", "configure", "enqueue", "cancel", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover"]);
+const METHODS = Object.freeze(["initialize", "configure", "enqueue", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover"]);
 
 /** Events, by their names on the wire. */
 const EVENTS = Object.freeze(["state", "progress", "attempt", "settled", "resync"]);

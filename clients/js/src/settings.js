@@ -28,6 +28,7 @@ const options = object({
   env: anything,
   background: value('true, false or a whole number of seconds',
     (given) => typeof given === 'boolean' || (Number.isSafeInteger(given) && given > 0)),
+  keepAwake: flag,
   virtualClock: flag,
   onWarning: aFunction,
   sidecar: anything,

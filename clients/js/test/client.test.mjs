@@ -14,8 +14,8 @@ test('B84: a client has the members of the API and no others', () => {
   const members = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).sort();
   assert.deepEqual(members, [
     'addListener', 'advanceClock', 'cancel', 'chunkPlan', 'close', 'configure', 'constructor', 'define',
-    'events', 'explain', 'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'server', 'setNetwork',
-    'setWifiOnly', 'stats', 'takeDiagnostics', 'updateHeaders']);
+    'events', 'explain', 'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'retry', 'server',
+    'setNetwork', 'setWifiOnly', 'stats', 'takeDiagnostics', 'updateHeaders']);
   assert.deepEqual(Object.keys(client), []);
 });
 
@@ -99,6 +99,7 @@ test('a scope that could pause the whole queue by mistake is refused', async () 
     await assert.rejects(client.resume(scope), fails('E_INVALID', /^resume/));
   }
   await assert.rejects(client.cancel(''), fails('E_INVALID', /cancel/));
+  await assert.rejects(client.retry(''), fails('E_INVALID', /retry/));
   await assert.rejects(client.setWifiOnly('yes'), fails('E_INVALID', /wifiOnly/));
   await assert.rejects(client.setNetwork({ type: '5g' }), fails('E_INVALID', /type/));
   await assert.rejects(client.updateHeaders({}, { key: ['a'] }), fails('E_INVALID', /did you mean keys/));

@@ -70,6 +70,27 @@ test('B111: cancel settles a live entry, drops a settled one and its journal, be
   await client.cancel('nobody');
 });
 
+test('D44: retry ends waits, reopens after an error, and refuses what cannot be sent again', async () => {
+  const { client, fake, note, states } = await start();
+  fake.seedRows([{ id: 'waits', key: 'k', state: 'queued', attempts: 1, nextAttemptAt: 9 },
+    { id: 'parked', key: 'k', state: 'awaiting-auth' }, { id: 'runs', key: 'k', state: 'running' },
+    { id: 'failed', key: 'k', state: 'error', attempts: 3, bytesSent: 5 },
+    { id: 'done', key: 'k', state: 'completed' }, { id: 'gone', key: 'k', state: 'cancelled' }]);
+  const row = await client.retry('waits');
+  assert.deepEqual([row.id, row.state, row.attempts, row.nextAttemptAt], ['waits', 'queued', 1, undefined]);
+  assert.equal((await client.retry('parked')).state, 'queued');
+  assert.equal((await client.retry('runs')).state, 'running');
+  assert.equal((await client.retry('failed')).attempts, 0);
+  await quiet();
+  assert.deepEqual(states, ['waits queued', 'parked queued', 'failed queued']);
+  for (const id of ['done', 'gone', 'nobody']) {
+    await assert.rejects(client.retry(id), (error) => error.code === 'E_INVALID' && error.path === 'id');
+  }
+  await note.mutate(null, { id: 'new' });
+  fake.failNext('retry', 'E_STORAGE');
+  await assert.rejects(client.retry('new'), (error) => error.code === 'E_STORAGE');
+});
+
 test('B112: events reach listeners until they are removed; removing twice is harmless', async () => {
   const { client, fake } = await start();
   let times = 0;

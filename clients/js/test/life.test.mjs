@@ -105,7 +105,7 @@ test('close resolves once the process is gone, and again when it is repeated', a
   assert.throws(() => process.kill(pid, 0), /ESRCH/);
 });
 
-test('background asks the sidecar to go on, virtualClock for a clock that stands still', async () => {
+test('background, keepAwake and virtualClock become flags of the sidecar', async () => {
   for (const [background, flags] of [
     [false, []], [true, ['--on-disconnect', 'drain']], [60, ['--on-disconnect', 'stay:60']]]) {
     const client = createUploadClient({ dir: folder, binary: ODD, background, args: ['--max-line', '4096'] });
@@ -114,6 +114,9 @@ test('background asks the sidecar to go on, virtualClock for a clock that stands
   }
   const still = createUploadClient({ dir: folder, binary: ODD, virtualClock: true });
   assert.deepEqual(await argumentsOf(still), ['serve', '--dir', folder, '--virtual-clock']);
+  const awake = createUploadClient({ dir: folder, binary: ODD, keepAwake: true, background: 5 });
+  assert.deepEqual(await argumentsOf(awake),
+    ['serve', '--dir', folder, '--on-disconnect', 'stay:5', '--keep-awake']);
 });
 
 /** The command line of a client's process, as the kernel shows it. */

@@ -22,6 +22,7 @@ MEMBERS = {
     "ping",
     "redeliver",
     "resume",
+    "retry",
     "set_network",
     "set_wifi_only",
     "stats",

@@ -5,7 +5,7 @@ import threading
 import pytest
 from rig import PING, CheckedFake, Seen, ping, until
 
-from outtray import CallError, UploadClient
+from outtray import CallError, InvalidError, UploadClient
 from outtray.testing import FakeSidecar, NotAcknowledged, create_fake_sidecar
 
 
@@ -58,6 +58,29 @@ def test_B111_cancel(client, fake):
     client.cancel("b")
     assert fake.rows == fake.unacknowledged == []
     client.cancel("unknown")
+
+
+def test_D44_retry_ends_waits_reopens_and_refuses(client, fake):
+    for id, state in (("waits", "queued"), ("parked", "awaiting-auth"), ("runs", "running")):
+        fake.seed_rows({"id": id, "key": "k", "state": state})
+    fake.seed_rows({"id": "failed", "key": "k", "state": "error", "attempts": 3})
+    fake.seed_rows({"id": "delayed", "key": "k", "nextAttemptAt": 9})
+    seen = Seen()
+    client.add_listener("state", seen.add)
+    client.configure()
+    assert client.retry("parked")["state"] == "queued"
+    assert client.retry("failed")["attempts"] == 0
+    assert "nextAttemptAt" not in client.retry("delayed")
+    assert [client.retry(id)["state"] for id in ("waits", "runs")] == ["queued", "running"]
+    assert [row["id"] for row in seen.wait(3)] == ["parked", "failed", "delayed"]
+    fake.seed_rows({"id": "done", "key": "k", "state": "completed"})
+    for id in ("done", "nobody"):
+        with pytest.raises(InvalidError) as refused:
+            client.retry(id)
+        assert refused.value.path == "id"
+    fake.fail_next("retry", "E_STORAGE")
+    with pytest.raises(CallError):
+        client.retry("runs")
 
 
 def test_B112_emitted_events_reach_listeners_until_removed(client, fake):

@@ -260,7 +260,7 @@ def test_a_sidecar_of_another_protocol_version_is_refused(opened):
     assert (caught.value.code, caught.value.data["supported"]) == ("E_VERSION", [2])
 
 
-def test_background_becomes_on_disconnect():
+def test_background_and_keep_awake_become_flags():
     from outtray._launch import launch_of
 
     for background, flag in ((False, "exit"), (True, "drain"), (90, "stay:90")):
@@ -270,7 +270,9 @@ def test_background_becomes_on_disconnect():
     for wrong in (0, -1, 1.5, "drain"):
         with pytest.raises(InvalidError, match="background"):
             launch_of("/q", None, None, wrong)
-    assert launch_of("/q", None, None, False, True).arguments[-1] == "--virtual-clock"
+    assert launch_of("/q", None, None, False, virtual_clock=True).arguments[-1] == "--virtual-clock"
+    awake = launch_of("/q", None, None, False, keep_awake=True)
+    assert awake.arguments == ["serve", "--dir", "/q", "--on-disconnect", "exit", "--keep-awake"]
 
 
 def test_one_in_the_background_is_let_go_and_reaped_later(opened):

@@ -18,6 +18,8 @@ func call(client *outtray.Client, name string, args []json.RawMessage) (any, err
 		return nil, scoped(args, client.Resume, client.ResumeKeys)
 	case "cancel":
 		return nil, client.Cancel(ctx, arg[string](args, 0))
+	case "retry":
+		return client.Retry(ctx, arg[string](args, 0))
 	case "setWifiOnly":
 		return nil, client.SetWifiOnly(ctx, arg[bool](args, 0))
 	case "updateHeaders":

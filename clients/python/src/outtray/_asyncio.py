@@ -92,11 +92,12 @@ class AsyncUploadClient:
         binary: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         background: Union[bool, int] = False,
+        keep_awake: bool = False,
         virtual_clock: bool = False,
         on_warning: Optional[Sink] = None,
         sidecar: Optional[Link] = None,
     ) -> None:
-        self._link = sidecar or Session(launch_of(dir, binary, env, background, virtual_clock))
+        self._link = sidecar or Session(launch_of(dir, binary, env, background, keep_awake, virtual_clock))
         self._shell = Loop()
         self._uploads = Uploads(self._link, self._shell, on_warning)
         self._shell.serve(self._uploads)
@@ -210,6 +211,10 @@ class AsyncUploadClient:
     async def cancel(self, id: str) -> None:
         """As `UploadClient.cancel`."""
         await self._call("cancel", [("id", id)])
+
+    async def retry(self, id: str) -> Row:
+        """As `UploadClient.retry`."""
+        return cast("Row", (await self._call("retry", [("id", id)]))["row"])
 
     async def set_wifi_only(self, wifi_only: bool) -> None:
         """As `UploadClient.set_wifi_only`."""

@@ -92,9 +92,11 @@ class UploadClient:
     `dir` is the queue's directory; it is made when missing, its parent must exist. The program is `binary`,
     else OUTTRAY_BINARY, else the one in this package, else `outtray` on PATH; `env` is its whole environment.
     `background` says what it does when this program ends: False stops and keeps all, True goes on until
-    nothing is to be sent, a number of seconds goes on at most so long. `virtual_clock` is for tests: the
-    sidecar's clock stands still, and `advance_clock` alone moves it. The sidecar starts with the first call
-    that needs it, and again, at most 5 times in 3 minutes, with the first call after it died.
+    nothing is to be sent, a number of seconds goes on at most so long. `keep_awake` keeps the machine from
+    going to sleep while requests are sent; where logind does not allow it, a diagnostic says so.
+    `virtual_clock` is for tests: the sidecar's clock stands still, and `advance_clock` alone moves it. It
+    starts with the first call that needs it, and again, at most 5 times in 3 minutes, with the first call
+    after it died.
 
     Handlers run on up to `max_handlers` threads, one at a time for an id; listeners and `on_warning` on one
     other thread. Use it as a context manager, or call `close`. Any thread may use it, but no child after a
@@ -108,13 +110,14 @@ class UploadClient:
         binary: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None,
         background: Union[bool, int] = False,
+        keep_awake: bool = False,
         virtual_clock: bool = False,
         on_warning: Optional[Sink] = None,
         max_handlers: int = 4,
         sidecar: Optional[Link] = None,
     ) -> None:
         as_integer(max_handlers, "max_handlers", 1)
-        self._link = sidecar or Session(launch_of(dir, binary, env, background, virtual_clock))
+        self._link = sidecar or Session(launch_of(dir, binary, env, background, keep_awake, virtual_clock))
         self._threads = Threads(max_handlers)
         self._uploads = Uploads(self._link, self._threads, on_warning)
         self._threads.serve(self._uploads)
@@ -249,6 +252,15 @@ class UploadClient:
     def cancel(self, id: str) -> None:
         """Settles a live entry as cancelled, and forgets a settled one; an unknown id is no error."""
         self._call("cancel", [("id", id)])
+
+    def retry(self, id: str) -> Row:
+        """Tries an entry now, and gives its row (rule D44).
+
+        Ends its backoff, lets it go once when it waits after 401 or 403, reopens it after an error; what runs
+        or is due is left alone, and pauses and Wi-Fi still hold it back. `InvalidError` for an id that is
+        unknown, completed or cancelled.
+        """
+        return cast("Row", self._call("retry", [("id", id)])["row"])
 
     def set_wifi_only(self, wifi_only: bool) -> None:
         """Whether entries without `wifiOnly` of their own wait for an unmetered network; stored."""

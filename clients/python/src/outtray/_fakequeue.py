@@ -10,6 +10,8 @@ import uuid
 from concurrent.futures import Future
 from typing import Any, Dict, List, Mapping, Set, Tuple
 
+from ._errors import InvalidError
+
 Events = List[Tuple[str, Dict[str, Any]]]
 # The answer to a call, and the events that follow it.
 Effect = Tuple[Any, Events]
@@ -120,6 +122,20 @@ class FakeQueue:
         del self._rows[given["id"]]
         self._journal = {name: event for name, event in self._journal.items() if event["id"] != given["id"]}
         return {}, []
+
+    def _on_retry(self, given: Dict[str, Any]) -> Effect:
+        row = self._rows.get(given["id"])
+        if row is None or row["state"] in ("completed", "cancelled"):
+            why = "names no entry" if row is None else f"is {row['state']}"
+            raise InvalidError(f"retry: id: {why}", "id")
+        if row["state"] not in ("error", "awaiting-auth") and "nextAttemptAt" not in row:
+            return {"row": row}, []
+        if row["state"] == "error":
+            row.update(attempts=0, bytesSent=0)
+        row.pop("nextAttemptAt", None)
+        shut = self._paused or row["key"] in self._paused_keys
+        row.update(state="paused" if shut else "queued", updatedAt=next(self._clock))
+        return {"row": row}, [("state", row)]
 
     def _on_pause(self, given: Dict[str, Any]) -> Effect:
         if "keys" in given:

@@ -14,6 +14,7 @@ def launch_of(
     binary: Optional[str],
     env: Optional[Mapping[str, str]],
     background: Union[bool, int],
+    keep_awake: bool = False,
     virtual_clock: bool = False,
 ) -> Launch:
     if dir is None or not os.fspath(dir):
@@ -26,4 +27,5 @@ def launch_of(
         why = f"background must be True, False or a number of seconds above 0, got {background!r}"
         raise InvalidError(why, "background")
     # A later chdir of this program must not move the queue.
-    return Launch(os.path.abspath(os.fspath(dir)), binary, env, on_disconnect, virtual_clock)
+    place = os.path.abspath(os.fspath(dir))
+    return Launch(place, binary, env, on_disconnect, keep_awake, virtual_clock)

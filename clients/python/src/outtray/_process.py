@@ -27,12 +27,14 @@ class Launch:
     binary: Optional[str] = None
     env: Optional[Mapping[str, str]] = None
     on_disconnect: str = "exit"
+    keep_awake: bool = False
     virtual_clock: bool = False
 
     @property
     def arguments(self) -> List[str]:
-        clock = ["--virtual-clock"] if self.virtual_clock else []
-        return ["serve", "--dir", self.dir, "--on-disconnect", self.on_disconnect, *clock]
+        switches = {"--keep-awake": self.keep_awake, "--virtual-clock": self.virtual_clock}
+        flags = [flag for flag, is_on in switches.items() if is_on]
+        return ["serve", "--dir", self.dir, "--on-disconnect", self.on_disconnect, *flags]
 
     @property
     def leaves(self) -> bool:

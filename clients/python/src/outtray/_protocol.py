@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Literal, Mapping, Sequence, TypedDict, Union
 
 PROTOCOL_VERSION = 1
 EVENTS = ("state", "progress", "attempt", "settled", "resync")
-METHODS = ("initialize", "configure", "enqueue", "cancel", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
+METHODS = ("initialize", "configure", "enqueue", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
 
 # `data.code` of an error, and the number that goes with it.
 ERROR_NUMBERS: Dict[str, int] = {
@@ -367,9 +367,7 @@ class StatsEvents(TypedDict):
     dropped: int  # attempt events that a slow reader missed.
 
 
-class Stats(TypedDict):
-    """Counters since the process started, and gauges of now."""
-
+class _Stats(TypedDict):
     entries: StatsEntries  # Entries by state, now.
     outcomes: StatsOutcomes  # The journal, now.
     attempts: StatsAttempts  # Attempts since the start.
@@ -378,6 +376,12 @@ class Stats(TypedDict):
     commits: int  # Transactions committed since the start.
     requests: int  # Requests read from hosts since the start.
     events: StatsEvents  # Events since the start.
+
+
+class Stats(_Stats, total=False):
+    """Counters since the process started, and gauges of now."""
+
+    keepAwake: Literal['free', 'held', 'unavailable']  # Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent; unavailable: logind gives no lock, a diagnostic says why.
 
 
 class _Gate(TypedDict):

@@ -19,7 +19,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple
 
-from ._errors import ClosedError, SidecarExited, error_of
+from ._errors import ClosedError, InvalidError, SidecarExited, error_of
 from ._fakequeue import FakeQueue, NotAcknowledged
 from ._json import Text
 from ._protocol import ERROR_NUMBERS
@@ -189,6 +189,9 @@ class FakeSidecar(FakeQueue):
         try:
             with self._lock:
                 result, events = carry_out(given)
+        except InvalidError as refusal:
+            answer.set_exception(refusal)
+            return
         except KeyError as error:
             refused = {"code": -32602, "message": f"no entry {error}", "data": {"code": "E_INVALID"}}
             answer.set_exception(error_of(method, refused))

@@ -1,0 +1,122 @@
+import JSONText
+import OuttrayProtocol
+import QueueModel
+
+/// Where an entry stands and what holds it back: told by the live engine, else by the database.
+struct Explanation {
+  var state: String
+  var gates: [Gate]
+  var isServed: Bool
+
+  struct Gate: Equatable {
+    var name: String
+    var detail: String
+    /// Wall clock, ms.
+    var until: Int64?
+  }
+
+  static func of(_ id: String, in queue: StoredQueue, _ live: LiveQueue?) throws(Failure) -> Explanation {
+    if let live {
+      do throws(Failure) {
+        return Explanation(
+          telling: try live.call(.explain, patience: Explanation.patience) { $0.member("id", id) })
+      } catch {
+        if error.code == ErrorCode.invalid.rawValue {
+          throw Failure(Status.no, "\(Printable.text(id)): names no entry")
+        }
+        // One that has ended, or is stuck, is no better than none.
+      }
+    }
+    let entry = try queue.entry(id)
+    let gates = queue.closedGates(for: entry).map {
+      Gate(name: $0.gate.rawValue, detail: $0.detail, until: $0.until)
+    }
+    return Explanation(state: queue.row(entry).state.rawValue, gates: gates, isServed: false)
+  }
+
+  private static let patience: Int64 = 2000
+
+  private init(state: String, gates: [Gate], isServed: Bool) {
+    self.state = state
+    self.gates = gates
+    self.isServed = isServed
+  }
+
+  private init(telling result: JSON) {
+    state = result["state"]?.string ?? ""
+    gates = (result["gates"] ?? .null).elements().map { gate in
+      Gate(
+        name: gate["gate"]?.string ?? "", detail: gate["detail"]?.string ?? "",
+        until: gate["until"]?.integer)
+    }
+    isServed = true
+  }
+
+  func writeMembers(of id: String, into writer: inout JSONWriter) {
+    writer.member("id", id)
+    writer.member("state", state)
+    writeGates(into: &writer)
+    if !isServed { writer.member("served", false) }
+  }
+
+  func writeGates(into writer: inout JSONWriter) {
+    writer.member("gates") { list in
+      list.array { list in
+        for gate in gates {
+          list.object {
+            $0.member("gate", gate.name)
+            $0.member("detail", gate.detail)
+            if let until = gate.until { $0.member("until", until) }
+          }
+        }
+      }
+    }
+  }
+
+  // MARK: For people
+
+  /// - Parameters:
+  ///   - id: Made harmless.
+  ///   - now: Wall clock, ms.
+  func sentences(of id: String, now: Int64) -> String {
+    var lines = ["\(id) is \(state)."]
+    lines += gates.map { "- \($0.sentence(now: now))" }
+    switch Row.State(rawValue: state) {
+    case .completed, .error, .cancelled: lines.append("Nothing holds it back: it has settled.")
+    case .running: lines.append("Nothing holds it back: it is being sent.")
+    case .queued, .paused, .awaitingAuth, nil:
+      if !isServed {
+        lines.append("- Nobody serves the queue: nothing is sent until outtray serve does.")
+      } else if gates.isEmpty {
+        lines.append("Nothing holds it back: it goes out next.")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension Explanation.Gate {
+  fileprivate func sentence(now: Int64) -> String {
+    let said = Printable.text(detail)
+    let first = said.prefix(1).uppercased() + said.dropFirst()
+    if let until {
+      return "\(first), until \(Amount.time(until)) (in \(Amount.duration(ms: until - now)))."
+    }
+    return opening.map { "\(first); \($0)." } ?? "\(first)."
+  }
+
+  /// What opens it; nil for a gate of a later version.
+  private var opening: String? {
+    switch ClosedGate.Name(rawValue: name) {
+    case .queue: "outtray resume lets it go"
+    case .key: "outtray resume with the key lets it go"
+    case .network: "it goes when the network changes"
+    case .credentials: "outtray headers set gives new ones"
+    case .backoff: nil
+    case .outage: "the rest go when that attempt gets through"
+    case .slots, .origin: "it goes when one of them ends"
+    case .store: "it goes once the database can be written"
+    case nil: nil
+    }
+  }
+}

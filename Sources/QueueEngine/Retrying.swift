@@ -1,0 +1,29 @@
+import QueueModel
+import QueueStore
+
+extension Turn {
+  /// A retry by hand (D44). It waits for an enqueue of the same id that a worker has.
+  mutating func retry(
+    _ id: EntryID, _ command: Command, _ reply: @escaping Completion<Row>, _ writer: Writer
+  ) throws(StoreError) {
+    if state.stagings[id] != nil {
+      state.stagings[id]?.waiting.append(command)
+      return
+    }
+    guard let entry = try writer.entry(id: id) else {
+      return refuse(reply, .invalid(InvalidInput(path: "id", message: "names no entry")))
+    }
+    let decision: Decision
+    do throws(InvalidInput) {
+      decision = try entry.retried(
+        gates: state.gates, partsAtOnce: partsAtOnce, lifetimeMs: state.configuration.lifetimeMs, now: now,
+        randomness: engine.randomness)
+    } catch {
+      return refuse(reply, .invalid(error))
+    }
+    mustSync()
+    // Before the events of what follows.
+    answer(reply, Row(state.shown(decision.entry), gates: state.gates, now: now))
+    if !decision.effects.isEmpty { try apply(decision, from: entry, writer) }
+  }
+}

@@ -1,0 +1,91 @@
+"""Faults of the disk, call by call: the nth write, sync, open, link or delete fails, once, for a time or for
+good; then the queue starts again without faults, and what was answered has to hold. Also short writes."""
+import os
+import time
+
+from drills import command, injection
+from drills.invariants import REFUSALS
+from drills.roughserver import RoughServer
+from drills.storm import Storm
+
+NAME, CYCLES = "faults", 400
+ASKS = 14
+# One of so many cycles has short writes in place of failing calls.
+SHORT = 8
+# What a sidecar may say at its end: 73, the directory cannot be used; 127 is the loader's, which opens too.
+ENDS = {0, -9, 73, 127}
+
+
+def drill(options, result):
+    injection.need_strace()
+    library = injection.preload(options.folder)
+    folder = options.folder
+    counts = quiet_run(options, folder / "quiet")
+    faults = injection.every(counts, options.chance("faults"))
+    for cycle in range(options.cycles):
+        options.folder = folder / str(cycle)
+        options.folder.mkdir()
+        if cycle % SHORT == SHORT - 1:
+            step = 1 + options.chance("short", cycle).randrange(9)
+            doing, how = f"short writes, one in {step}", {
+                "env": {"LD_PRELOAD": str(library), "SHORT_WRITES": str(step)}}
+        else:
+            fault = next(faults)
+            doing, how = str(fault), {"under": fault.under(options.folder / "trace")}
+        with command.naming(f"cycle {cycle}", doing):
+            storm = run(options, cycle, how)
+            faults_before = len(result.faults)
+            # What says that the file cannot be opened or read is right.
+            unreadable = {"E_FILE_MISSING"} if doing.startswith(("openat", "pread64")) else set()
+            storm.judge(result, ends=ENDS, refusals=REFUSALS | unreadable)
+            result.faults[faults_before:] = [
+                f"cycle {cycle}, {doing}: {text}" for text in result.faults[faults_before:]]
+            if "under" in how:
+                happened = fault.happened(options.folder / "trace")
+                result.count(f"{fault.call} {fault.error}" if happened else "did not come so far")
+            else:
+                result.count("short writes")
+        result.cycles += 1
+
+
+def quiet_run(options, folder):
+    """How often each call is made when nothing fails."""
+    options.folder = folder
+    folder.mkdir()
+    trace = folder / "trace"
+    run(options, "quiet", {"under": ["strace", "-f", "--seccomp-bpf", "-o", str(trace), "-e",
+                                     f"trace={','.join(injection.ERRORS)}"]})
+    return injection.calls(trace)
+
+
+def run(options, cycle, how):
+    """One host enqueues a little of everything while `how` makes things fail; then nothing fails any more."""
+    chance = options.chance("run", cycle)
+    server = RoughServer(f"{options.seed}:{cycle}", failing=10, terminal=2)
+    storm = Storm(options, server, wishes=("exit",))
+    try:
+        host = storm.spawn(most=ASKS, rate=500, forks=False, cancels=0.1, **how)
+        until_quiet(storm, host, chance.uniform(0.8, 2.5))
+        storm.befall(chance.choice(["everybody killed", "sidecar terminated", "owner killed"]))
+        storm.clear()
+        server.be_kind()
+        storm.settle()
+        return storm
+    finally:
+        storm.abandon()
+        server.close()
+
+
+def until_quiet(storm, host, seconds):
+    """Until everything that was asked for is answered, told and acknowledged, or this time has passed."""
+    ledger = storm.folder / f"{host.settings['name']}.ledger"
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and host.lives:
+        text = ledger.read_text() if os.path.exists(ledger) else ""
+        if text.count('"acked"') >= ASKS - 1:
+            return
+        time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    command.main(drill, NAME, CYCLES)
