@@ -52,10 +52,10 @@ def swift_comment(text, indent):
     return "\n".join(f"{indent}/// {line}" for line in lines + [line])
 
 
-def swift_names(names, indent):
-    """An array literal of strings, broken where it would pass the column limit."""
+def swift_names(names, indent, before=0):
+    """An array literal of strings, broken where it would pass the column limit, `before` columns in front."""
     one = "[" + ", ".join(f'"{name}"' for name in names) + "]"
-    if len(indent) + len(one) <= SWIFT_COLUMNS:
+    if len(indent) + before + len(one) <= SWIFT_COLUMNS:
         return one
     rows, row = [], indent + "  "
     for name in names:
@@ -103,11 +103,11 @@ def limits_swift(document):
     return text + "}\n"
 
 
-def members_entry(names_to_schemas, indent):
+def members_entry(names_to_schemas, indent, before=0):
     now = [name for name, schema in names_to_schemas if schema.get("x-since") != "next"]
     later = [name for name, schema in names_to_schemas if schema.get("x-since") == "next"]
     if not later:
-        return f"Members(served: {swift_names(now, indent)})"
+        return f"Members(served: {swift_names(now, indent, before)})"
     inner = indent + "  "
     return (f"Members(\n{inner}served: {swift_names(now, inner)},\n"
             f"{inner}later: {swift_names(later, inner)})")
@@ -140,7 +140,8 @@ package struct Members: Sendable, Equatable {
         if schema.get("type") == "object" and schema.get("additionalProperties") is False:
             properties = list(schema["properties"].items())
             text += f"\n{swift_comment(schema['description'], '  ')}\n"
-            text += f"  package static let {swift_case(name)} = {members_entry(properties, '  ')}\n"
+            head = f"package static let {swift_case(name)} = "
+            text += f"  {head}{members_entry(properties, '  ', len(head + 'Members(served: )'))}\n"
     return text + "}\n"
 
 

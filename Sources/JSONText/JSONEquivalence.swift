@@ -17,7 +17,7 @@ extension JSON {
     }
   }
 
-  private var stringBytes: [UInt8] { JSONString.value(storage.span, lower + 1..<upper - 1) }
+  var stringBytes: [UInt8] { JSONString.value(storage.span, lower + 1..<upper - 1) }
 
   private func hasEquivalentElements(_ other: JSON, levels: Int) -> Bool {
     var left = elements()
@@ -42,10 +42,10 @@ extension JSON {
     return true
   }
 
-  private typealias NamedMember = (name: [UInt8], order: Int, value: JSON)
+  typealias NamedMember = (name: [UInt8], order: Int, value: JSON)
 
   /// By the bytes of the name, then by place.
-  private func membersByName() -> [NamedMember] {
+  func membersByName() -> [NamedMember] {
     var members: [NamedMember] = []
     var slices = MemberSlices(self)
     while let slice = slices.next() {

@@ -10,6 +10,12 @@ package enum EventName: String, Sendable, CaseIterable {
   case attempt
   /// One outcome from the journal, again and again until it is acknowledged.
   case settled
+  /// A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader gets
+  /// the newest of each group.
+  case group
+  /// Every member of a group has settled. One outcome from the journal, again and again until it is
+  /// acknowledged.
+  case groupSettled
   /// State events were lost to this slow reader; read getRequests again. Sent to subscribers of state.
   case resync
 }

@@ -37,6 +37,8 @@ package enum Limits {
   package static let mergedIds = 1_024
   /// Least distance of two progress events of one id. In milliseconds.
   package static let progressIntervalMs = 250
+  /// Most entries of one enqueueAll. In entries.
+  package static let entriesTogether = 1_000
   /// Most ranges of one chunkPlan. In ranges.
   package static let maxRanges = 100_000
   /// Diagnostic records kept. In records.

@@ -18,16 +18,18 @@ package struct Members: Sendable, Equatable {
     case .initialize: Members(served: ["protocolVersion", "client"])
     case .configure:
       Members(served: ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"])
-    case .enqueue: Members(served: ["id", "key", "vars", "request"])
-    case .cancel: Members(served: ["id"])
+    case .enqueue:
+      Members(served: ["id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"])
+    case .enqueueAll: Members(served: ["entries"])
+    case .cancel: Members(served: ["id", "group"])
     case .retry: Members(served: ["id"])
-    case .pause: Members(served: ["keys"])
-    case .resume: Members(served: ["keys"])
+    case .pause: Members(served: ["keys", "groups"])
+    case .resume: Members(served: ["keys", "groups"])
     case .setWifiOnly: Members(served: ["wifiOnly"])
     case .setNetwork: Members(served: ["type", "metered"])
     case .updateHeaders: Members(served: ["headers", "keys", "origin"])
-    case .getRequests: Members(served: ["key", "id", "state", "limit", "cursor"])
-    case .explain: Members(served: ["id"])
+    case .getRequests: Members(served: ["key", "id", "state", "group", "limit", "cursor"])
+    case .explain: Members(served: ["id", "group"])
     case .subscribe: Members(served: ["events", "keys", "window"])
     case .unsubscribe: Members(served: [])
     case .ackEvents: Members(served: ["eventIds"])
@@ -95,6 +97,11 @@ package struct Members: Sendable, Equatable {
   package static let descriptor = Members(served: [
     "url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly",
     "priority", "timeouts", "idempotencyKey", "staging",
+  ])
+
+  /// One request of enqueueAll: the params of enqueue.
+  package static let enqueueEntry = Members(served: [
+    "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs",
   ])
 
   /// Who speaks.

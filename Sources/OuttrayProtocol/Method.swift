@@ -13,8 +13,12 @@ package enum Method: String, Sendable, CaseIterable {
   /// An id that exists follows the same-id rules (D5 to D8). The reply precedes every event about the entry
   /// on its connection.
   case enqueue
+  /// Takes many requests into the queue, all of them in one transaction or none (D50). Each is what enqueue
+  /// takes; an error names the one that it is about.
+  case enqueueAll
   /// Settles a live entry as cancelled; forgets a settled one with its body and its unacknowledged outcomes.
-  /// An unknown id resolves (B229 to B231).
+  /// An unknown id resolves (B229 to B231). With `group`: settles the live members there are, answered when
+  /// all have; forgets a group of which every member has settled, with members and outcomes (D48).
   case cancel
   /// Tries an entry now, at somebody's wish (D44). A wait after a failure or for the end of an outage ends,
   /// and the row of failures is forgotten; one that waits for credentials goes out once more; one that
@@ -23,7 +27,7 @@ package enum Method: String, Sendable, CaseIterable {
   /// precedes every event about what it did.
   case retry
   /// Holds back entries and stops their running attempts; no outcome, and a backoff is kept (D1). Persisted.
-  /// An entry is paused while the whole queue or its key is.
+  /// An entry is paused while the whole queue, its key or its group is.
   case pause
   /// Ends a pause of the same scope only (B243). A paused entry past expiresAt settles `expired` now (D4).
   case resume
@@ -41,7 +45,8 @@ package enum Method: String, Sendable, CaseIterable {
   /// row. A row that exists during the whole walk comes exactly once.
   case getRequests
   /// Says everything that holds an entry back now. An entry that may start, runs or has settled has no gates;
-  /// an id that nobody has is refused.
+  /// an id that nobody has is refused. With `group`: how the group stands and what holds its live members
+  /// back (D48).
   case explain
   /// Asks for events on this connection. One subscription a connection; a further call replaces it and brings
   /// released outcomes back. The reply precedes the events; unacknowledged outcomes come first, oldest first.

@@ -9,7 +9,7 @@ extension Turn {
   /// Settles what has passed its deadline (D4): never a running entry, never a paused one.
   mutating func settleExpired(_ writer: Writer) throws(StoreError) {
     guard !state.gates.paused else { return }
-    for entry in try writer.expiring(at: now.wall, notOf: state.gates.pausedKeys, limit: Turn.batch) {
+    for entry in try writer.expiring(at: now.wall, limit: Turn.batch, where: mayExpire) {
       try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
     }
   }
@@ -27,7 +27,7 @@ extension Turn {
         let priority = state.slots.next(highDue: next[.high] != nil, normalDue: next[.normal] != nil),
         let entry = next[priority]
       else { return }
-      if now.wall >= entry.expiresAt {
+      if now.wall >= entry.deadline {
         try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
       } else {
         try start(entry, writer)
@@ -51,8 +51,7 @@ extension Turn {
 
   /// Gates close buckets, never single entries.
   func isOpen(_ bucket: Bucket) -> Bool {
-    !state.gates.isPaused(bucket.key) && !state.gates.holdsForWifi(bucket.wifiOnly)
-      && takesMore(bucket.origin)
+    mayExpire(bucket) && !state.gates.holdsForWifi(bucket.wifiOnly) && takesMore(bucket.origin)
   }
 
   /// Whether one more attempt may go to the origin. During an outage one at a time probes (D16).
@@ -76,10 +75,12 @@ extension Turn {
   mutating func fly(_ entry: Entry, _ transmission: Transmission) {
     let origin = transmission.url.origin
     state.flights[transmission.attempt] = Flight(
-      id: entry.id, key: entry.key, origin: origin, priority: entry.request.priority, startedAt: now.steady)
+      id: entry.id, key: entry.key, group: entry.group, origin: origin, priority: entry.request.priority,
+      startedAt: now.steady)
     if state.sendings[entry.number] == nil {
       state.sendings[entry.number] = Sending(
-        id: entry.id, key: entry.key, totalBytes: entry.body.length,
+        id: entry.id, key: entry.key, group: entry.group, weight: entry.weightInGroup,
+        totalBytes: entry.body.length, storedBytes: entry.bytesSent,
         acceptedBytes: entry.parts?.acceptedBytes ?? 0)
     }
     state.slots.took(entry.request.priority, origin: origin)
@@ -110,6 +111,7 @@ extension Turn {
     sending.bytesInFlight += bytesSent - flight.bytesSent
     if sending.throttle.note(sending.bytesSent, at: now.steady) { tellProgress(of: sending) }
     state.sendings[attempt.entry] = sending
+    if let group = sending.group { groupsToTell.insert(group) }
   }
 
   /// Tells the values that were held back and whose interval has passed.

@@ -15,6 +15,8 @@ package enum Refusal: Error, Sendable {
   case storage(String)
   /// The process is ending; nothing was kept of the call.
   case shutdown
+  /// Of many requests, the one at this place was refused, and with it all of them (D50).
+  indirect case entry(Int, Refusal)
 }
 
 /// The far end of one connection, as far as the engine cares.
@@ -33,14 +35,28 @@ package enum HostEvent: Sendable {
   case attempt(AttemptEvent)
   /// `deliveries` counts this one in.
   case settled(Outcome, deliveries: Int64)
+  case group(GroupStatus)
+  /// `deliveries` counts this one in.
+  case groupSettled(GroupOutcome, deliveries: Int64)
   /// State events were left out; the host has to read the rows again.
   case resync
+}
+
+/// What a pause or its end is about.
+package struct PauseScope: Sendable {
+  package var keys: Set<EntryKey>
+  package var groups: Set<EntryGroup>
+
+  package init(keys: Set<EntryKey> = [], groups: Set<EntryGroup> = []) {
+    self.keys = keys
+    self.groups = groups
+  }
 }
 
 /// What a host subscribes to; replaces what it had.
 package struct Subscription: Sendable {
   package enum Kind: String, Sendable, CaseIterable {
-    case state, progress, attempt, settled
+    case state, progress, attempt, settled, group, groupSettled
   }
 
   package var kinds: Set<Kind>
@@ -55,6 +71,16 @@ package struct Subscription: Sendable {
     self.window = window
   }
 
+  /// Whether it asks for what the journal holds, at least for one kind of it.
+  var wantsRecords: Bool { kinds.contains(.settled) || kinds.contains(.groupSettled) }
+
+  func wants(_ record: Record) -> Bool {
+    switch record {
+    case .entry: kinds.contains(.settled)
+    case .group: kinds.contains(.groupSettled)
+    }
+  }
+
   func covers(_ key: EntryKey) -> Bool {
     keys?.contains(key) ?? true
   }
@@ -63,7 +89,7 @@ package struct Subscription: Sendable {
 /// The answer to an accepted `enqueue`.
 package struct EnqueueAnswer: Sendable {
   package enum Disposition: String, Sendable {
-    case created, resumed, replaced, reopened, redelivered
+    case created, resumed, replaced, reopened, redelivered, kept
   }
 
   package var generation: Int64
@@ -76,17 +102,20 @@ package struct RowQuery: Sendable {
   package var key: EntryKey?
   package var id: EntryID?
   package var state: Row.State?
+  package var group: EntryGroup?
   /// Rows of one page, 1 to 1000.
   package var limit: Int
   /// The last row of the page before; 0 begins.
   package var after: Int64
 
   package init(
-    key: EntryKey? = nil, id: EntryID? = nil, state: Row.State? = nil, limit: Int = 1000, after: Int64 = 0
+    key: EntryKey? = nil, id: EntryID? = nil, state: Row.State? = nil, group: EntryGroup? = nil,
+    limit: Int = 1000, after: Int64 = 0
   ) {
     self.key = key
     self.id = id
     self.state = state
+    self.group = group
     self.limit = limit
     self.after = after
   }
@@ -106,11 +135,15 @@ package enum Command: Sendable {
   case caughtUp(HostID)
 
   case enqueue(Enqueue, from: HostID, Completion<EnqueueAnswer>)
+  /// All of them or none; no two have the same id (D50). Answers in the same order.
+  case enqueueAll([Enqueue], from: HostID, Completion<[EnqueueAnswer]>)
   case cancel(EntryID, Completion<Void>)
   case retry(EntryID, Completion<Row>)
+  /// Every member; answered when all are settled, or forgotten.
+  case cancelGroup(EntryGroup, Completion<Void>)
   /// nil is the whole queue.
-  case pause(Set<EntryKey>?, Completion<Void>)
-  case resume(Set<EntryKey>?, Completion<Void>)
+  case pause(PauseScope?, Completion<Void>)
+  case resume(PauseScope?, Completion<Void>)
   case setWifiOnly(Bool, Completion<Void>)
   /// nil leaves it to detection (D34).
   case setNetwork(Network?, from: HostID, Completion<Void>)
@@ -125,6 +158,8 @@ package enum Command: Sendable {
   case stats(Completion<Stats>)
   /// nil for an id that nobody has.
   case explain(EntryID, Completion<Explanation?>)
+  /// nil for a group that nobody belongs to.
+  case explainGroup(EntryGroup, Completion<GroupExplanation?>)
 
   /// What the machine is connected by from now on (D34). `isNewRoute`: there is a way out that was not there
   /// before, which ends outages (D16).

@@ -4,28 +4,48 @@ import QueueStore
 /// Requests about the whole queue: each writes a setting and never a number of rows that grows with the queue
 /// (D1).
 extension Turn {
-  mutating func pause(_ keys: Set<EntryKey>?, _ reply: @escaping Completion<Void>, _ writer: Writer)
+  mutating func pause(_ scope: PauseScope?, _ reply: @escaping Completion<Void>, _ writer: Writer)
     throws(StoreError)
   {
     answer(reply, ())
     let before = state.gates
-    if let keys { state.gates.pausedKeys.formUnion(keys) } else { state.gates.paused = true }
+    if let scope {
+      state.gates.pausedKeys.formUnion(scope.keys)
+      state.gates.pausedGroups.formUnion(scope.groups)
+    } else {
+      state.gates.paused = true
+    }
     guard state.gates != before else { return }
-    try writer.savePause(state.gates)
-    let stopping = Set(state.flights.filter { state.gates.isPaused($0.value.key) }.keys.map(\.entry))
+    try savePause(before, writer)
+    let stopping = Set(
+      state.flights.filter { state.gates.isPaused($0.value.key, $0.value.group) }.keys.map(\.entry))
     for number in stopping.sorted() { try stop(number, writer) }
     try gatesChanged(from: before, told: stopping, writer)
   }
 
-  mutating func resume(_ keys: Set<EntryKey>?, _ reply: @escaping Completion<Void>, _ writer: Writer)
+  mutating func resume(_ scope: PauseScope?, _ reply: @escaping Completion<Void>, _ writer: Writer)
     throws(StoreError)
   {
     answer(reply, ())
     let before = state.gates
-    if let keys { state.gates.pausedKeys.subtract(keys) } else { state.gates.paused = false }
+    if let scope {
+      state.gates.pausedKeys.subtract(scope.keys)
+      state.gates.pausedGroups.subtract(scope.groups)
+    } else {
+      state.gates.paused = false
+    }
     guard state.gates != before else { return }
-    try writer.savePause(state.gates)
+    try savePause(before, writer)
     try gatesChanged(from: before, writer)
+  }
+
+  /// Members of groups that the change is about are set apart, or put back, from this turn on.
+  private mutating func savePause(_ before: Gates, _ writer: Writer) throws(StoreError) {
+    try writer.savePause(state.gates)
+    let changed = state.gates.pausedGroups.symmetricDifference(before.pausedGroups)
+    guard !changed.isEmpty else { return }
+    state.unsorted.formUnion(changed)
+    state.splitting = try splitting(writer)
   }
 
   /// Ends what is in flight of an entry that a gate has closed over; the entry goes back to the queue.
@@ -66,10 +86,7 @@ extension Turn {
   mutating func erasePatches(_ writer: Writer) throws(StoreError) {
     guard wrote, !state.gates.patches.isEmpty else { return }
     var oldest = try writer.oldestHeaderRevision()
-    for pending in state.stagings.values {
-      guard let revision = pending.oldestHeaderRevision else { continue }
-      oldest = min(oldest ?? revision, revision)
-    }
+    if let revision = state.oldestIncomingHeaderRevision { oldest = min(oldest ?? revision, revision) }
     let before = state.gates.patches.count
     state.gates.erasePatches(notNewerThan: oldest)
     if state.gates.patches.count != before { try writer.savePatches(state.gates) }

@@ -10,12 +10,17 @@ extension QueueEngine {
     for attempt in state.flights.keys { transport.stop(attempt) }
     state.flights = [:]
     state.hasDueLeft = false
-    let pending = state.stagings
-    state.stagings = [:]
-    for staging in pending.values {
-      staging.reply(.failure(damageRefusal))
-      serveDamaged(staging.waiting)
+    for pending in state.stagings.values {
+      for body in pending.stagedBodies { store.discard(body) }
+      pending.refuse(damageRefusal)
     }
+    state.stagings = [:]
+    let waiting = state.lines.takeAll()
+    state.lines = Lines()
+    serveDamaged(waiting)
+    for cancel in state.groupCancels { cancel.reply(.failure(damageRefusal)) }
+    state.groupCancels = []
+    state.unsorted = []
     serveDamaged(state.waitingForSweep)
     state.waitingForSweep = []
     // What the transport told of will be sent again, by a start that knows nothing of it.
@@ -26,7 +31,7 @@ extension QueueEngine {
   func serveDamaged(_ commands: [Command]) {
     for command in commands where !answersByReading(command) {
       switch command {
-      case .rows, .stats, .explain: break
+      case .rows, .stats, .explain, .explainGroup: break
       case .diagnostics(let reply): reply(.success(store.takeUnwrittenDiagnostics()))
       case .staged(_, let result):
         if case .success(.body(let staged)) = result { store.discard(staged.body) }
@@ -34,7 +39,8 @@ extension QueueEngine {
       case .disconnected(let id): state.connections[id] = nil
       case .finish: state.isFinishing = true
       case .networkDetected, .noticed, .caughtUp, .report, .swept, .tick, .giveUp: break
-      case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
+      case .enqueue, .enqueueAll, .cancel, .cancelGroup, .retry, .pause, .resume, .setWifiOnly, .setNetwork,
+        .updateHeaders, .configure,
         .subscribe, .unsubscribe, .acknowledge, .release:
         _ = command.refuse(damageRefusal)
       }
@@ -49,6 +55,8 @@ extension QueueEngine {
       read(reply) { () throws(StoreError) in try stats() }
     } else if case .explain(let id, let reply) = command {
       read(reply) { () throws(StoreError) in try explain(id) }
+    } else if case .explainGroup(let group, let reply) = command {
+      read(reply) { () throws(StoreError) in try explain(group) }
     } else {
       return false
     }

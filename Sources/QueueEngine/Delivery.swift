@@ -48,34 +48,27 @@ extension Turn {
   }
 
   mutating func acknowledge(
-    _ eventIDs: [String], _ command: Command, _ reply: @escaping Completion<Void>, _ writer: Writer
+    _ eventIDs: [String], _ reply: @escaping Completion<Void>, _ writer: Writer
   ) throws(StoreError) {
-    if let id = try stagedID(of: eventIDs, writer) {
-      state.stagings[id]?.waiting.append(command)
-      return
-    }
     for eventID in eventIDs {
-      guard let (number, outcome) = try writer.outcome(eventID: eventID) else { continue }
+      guard let (number, record) = try writer.outcome(eventID: eventID) else { continue }
       mustSync()
       try writer.deleteOutcome(number)
       for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
-      guard let entry = try writer.entry(number: outcome.entry), entry.isForgotten(by: outcome) else {
-        continue
+      switch record {
+      case .entry(let outcome):
+        guard let entry = try writer.entry(number: outcome.entry), entry.isForgotten(by: outcome) else {
+          continue
+        }
+        try forget(entry, writer)
+      case .group(let outcome): try writer.acknowledge(outcome)
       }
-      try writer.delete(entry)
     }
     answer(reply, ())
   }
 
   /// "Not handled here": the outcome goes to the next connection, or waits for the next subscribe.
-  mutating func release(
-    _ eventIDs: [String], from id: HostID, _ command: Command, _ reply: @escaping Completion<Void>,
-    _ writer: Writer
-  ) throws(StoreError) {
-    if let id = try stagedID(of: eventIDs, writer) {
-      state.stagings[id]?.waiting.append(command)
-      return
-    }
+  mutating func release(_ eventIDs: [String], from id: HostID, _ reply: @escaping Completion<Void>) {
     for eventID in eventIDs {
       guard let outcome = state.connections[id]?.held[eventID] else { continue }
       state.connections[id]?.letGo(eventID)
@@ -85,23 +78,12 @@ extension Turn {
     answer(reply, ())
   }
 
-  /// An id among those of the events whose enqueue waits for a worker: requests about one id keep their
-  /// order.
-  private func stagedID(of eventIDs: [String], _ writer: Writer) throws(StoreError) -> EntryID? {
-    guard !state.stagings.isEmpty else { return nil }
-    for eventID in eventIDs {
-      guard let outcome = try writer.outcome(eventID: eventID)?.outcome else { continue }
-      if state.stagings[outcome.id] != nil { return outcome.id }
-    }
-    return nil
-  }
-
   /// Fills the windows. The count of deliveries is committed before the outcome goes out.
   mutating func deliverOutcomes(_ writer: Writer) throws(StoreError) {
     state.hasOutcomesLeft = false
     for id in state.subscribers {
       guard let connection = state.connections[id], connection.mayHaveMore,
-        let subscription = connection.subscription, subscription.kinds.contains(.settled)
+        let subscription = connection.subscription, subscription.wantsRecords
       else { continue }
       try fillWindow(of: id, subscription, writer)
     }
@@ -149,8 +131,8 @@ extension Turn {
   private mutating func sendIfItsOwn(_ journaled: JournaledOutcome, to id: HostID, _ writer: Writer)
     throws(StoreError)
   {
-    guard !state.isHeld(journaled.outcome.eventID),
-      state.recipient(of: journaled.number, journaled.outcome) == id
+    guard !state.isHeld(journaled.record.eventID),
+      state.recipient(of: journaled.number, journaled.record) == id
     else { return }
     try send(journaled, to: id, writer)
   }
@@ -165,14 +147,18 @@ extension Turn {
     mustSync()
     try writer.countDelivery(journaled.number)
     state.connections[id]?.hold(
-      journaled.outcome.eventID, .init(number: journaled.number, bytes: journaled.bytes))
-    then(.tell(id, .settled(journaled.outcome, deliveries: journaled.deliveries + 1)))
+      journaled.record.eventID, .init(number: journaled.number, bytes: journaled.bytes))
+    let deliveries = journaled.deliveries + 1
+    switch journaled.record {
+    case .entry(let outcome): then(.tell(id, .settled(outcome, deliveries: deliveries)))
+    case .group(let outcome): then(.tell(id, .groupSettled(outcome, deliveries: deliveries)))
+    }
   }
 
   /// A release is not remembered against a host that asks again.
   private mutating func redeliveryRecipient(of journaled: JournaledOutcome) -> HostID? {
     for id in state.connections.keys { state.connections[id]?.released.remove(journaled.number) }
-    return state.recipient(of: journaled.number, journaled.outcome)
+    return state.recipient(of: journaled.number, journaled.record)
   }
 
   /// A completed entry was enqueued again: its outcome goes out once more, even to a connection that has seen

@@ -11,10 +11,24 @@ struct EngineState {
   /// By creation number: what entries that are in flight, or between two of their parts, have sent.
   var sendings: [Int64: Sending] = [:]
   var connections: [HostID: ConnectionState] = [:]
+  /// Groups of which members are to be set apart, since they are paused, or to be put back (D1).
+  var unsorted: Set<EntryGroup> = []
+  /// Buckets that hold members of those, which are paused.
+  var splitting: Set<Int64> = []
+  /// Calls that cancel groups; the first of them goes on.
+  var groupCancels: [GroupCancel] = []
+  /// Groups that were told of a short time ago, or are to be told of.
+  var groupsTold: [EntryGroup: GroupThrottle] = [:]
+  /// Groups with numbers above this are still to be told of a gate that has moved.
+  var groupWalk: Int64?
+  /// Settled groups may have rows that are to go.
+  var mayHaveKept = true
   /// Connections in the order in which they subscribed; the newest last.
   var subscribers: [HostID] = []
-  /// Entries whose enqueue waits for a worker, each with the later commands about the same id.
-  var stagings: [EntryID: PendingStaging] = [:]
+  /// Enqueues that wait for workers, by their numbers.
+  var stagings: [UInt64: PendingEnqueue] = [:]
+  /// Later commands about the same ids.
+  var lines = Lines()
   /// Overrides of the network's kind, newest last; each lasts as long as its connection (D34).
   var networkOverrides: [(host: HostID, network: Network)] = []
   /// What the machine is connected by, when no host says otherwise (D34).
@@ -56,15 +70,15 @@ struct EngineState {
 
   /// Who is to have the outcome of this number: the connection that enqueued it, else the newest
   /// subscription, of those that cover its key and have not released it.
-  func recipient(of number: Int64, _ outcome: Outcome) -> HostID? {
+  func recipient(of number: Int64, _ record: Record) -> HostID? {
     func takes(_ host: HostID) -> Bool {
       guard let connection = connections[host], let subscription = connection.subscription else {
         return false
       }
-      return subscription.kinds.contains(.settled) && subscription.covers(outcome.key)
+      return subscription.wants(record) && subscription.covers(record.key)
         && !connection.released.contains(number)
     }
-    if let host = outcome.host, takes(host) { return host }
+    if let host = record.host, takes(host) { return host }
     return subscribers.last(where: takes)
   }
 
@@ -87,6 +101,7 @@ struct EngineState {
 struct Flight {
   var id: EntryID
   var key: EntryKey
+  var group: EntryGroup?
   var origin: Origin
   var priority: Descriptor.Priority
   /// Queue time when it began, ms (D16).
@@ -99,33 +114,18 @@ struct Flight {
 struct Sending {
   var id: EntryID
   var key: EntryKey
+  var group: EntryGroup?
+  /// In the progress of the group.
+  var weight: Double
   var totalBytes: Int64
+  /// What the store has of `bytesSent`.
+  var storedBytes: Int64
   /// Of parts that are accepted.
   var acceptedBytes: Int64
   var bytesInFlight: Int64 = 0
   var throttle = ProgressThrottle()
 
   var bytesSent: Int64 { min(acceptedBytes + bytesInFlight, totalBytes) }
-}
-
-/// An enqueue that a worker has.
-struct PendingStaging {
-  var ticket: StagingTicket
-  var enqueue: Enqueue
-  var from: HostID
-  var reply: Completion<EnqueueAnswer>
-  /// What the sources looked like, once a worker has said so.
-  var stamps: [SourceStamp?]?
-  /// Commands about the same id that came meanwhile, in order.
-  var waiting: [Command] = []
-
-  /// The least header revision of the enqueues in it.
-  var oldestHeaderRevision: Int64? {
-    let waiting = waiting.compactMap { command in
-      if case .enqueue(let enqueue, _, _) = command { enqueue.headerRevision } else { nil }
-    }
-    return (waiting + [enqueue.headerRevision].compactMap(\.self)).min()
-  }
 }
 
 /// One connection as the engine knows it.

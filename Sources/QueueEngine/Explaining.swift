@@ -11,7 +11,10 @@ package struct Explanation: Sendable {
 extension QueueEngine {
   /// nil for an id that nobody has.
   func explain(_ id: EntryID) throws(StoreError) -> Explanation? {
-    guard let entry = try store.reader.entry(id: id) else { return nil }
+    try store.reader.entry(id: id).map(explanation)
+  }
+
+  func explanation(of entry: Entry) -> Explanation {
     let now = clock.now()
     var gates = state.gates.closed(for: entry, slots: state.slots, now: now)
     if entry.isLive, !entry.isInFlight, let store = closedStore(now: now) { gates.append(store) }

@@ -56,6 +56,8 @@ package final class QueueEngine {
     self.stage = stage
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
     state.detectedNetwork = network
+    state.unsorted = state.gates.pausedGroups.union(try store.reader.groupsApart())
+    state.splitting = try Turn(engine: self, now: clock.now()).splitting(store.reader)
     state.gates.network = network
     transport.configure(state.configuration.connection)
   }
@@ -130,10 +132,18 @@ package final class QueueEngine {
     try store.write(durability: { turn.durability }) { writer in
       for command in commands { try turn.decide(command, writer) }
       try turn.goOnWalking(writer)
+      if isWell {
+        try turn.goOnCancelling(writer)
+        try turn.setApart(writer)
+        try turn.forgetMembers(writer)
+      }
       if sends && isWell && !turn.state.isFinishing {
         try turn.settleExpired(writer)
         try turn.startDue(writer)
+        try turn.settleOverdue(writer)
       }
+      try turn.settleGroups(writer)
+      try turn.tellGroups(writer)
       try turn.deliverOutcomes(writer)
       try turn.erasePatches(writer)
     }
@@ -223,11 +233,11 @@ package final class QueueEngine {
     _ ticket: StagingTicket, _ result: Result<StagingProduct, StageError>, _ refusal: Refusal
   ) {
     if case .success(.body(let staged)) = result { store.discard(staged.body) }
-    guard let id = state.stagings.first(where: { $0.value.ticket == ticket })?.key,
-      let pending = state.stagings.removeValue(forKey: id)
-    else { return }
-    pending.reply(.failure(refusal))
-    if !pending.waiting.isEmpty { process(pending.waiting) }
+    guard let pending = state.pending(awaiting: ticket) else { return }
+    for body in pending.stagedBodies { store.discard(body) }
+    let waiting = state.drop(pending)
+    pending.refuse(refusal)
+    if !waiting.isEmpty { process(waiting) }
   }
 
   /// The commands to try again now, if their time has come.
@@ -253,8 +263,10 @@ extension Command {
   /// A host waits for an answer to it.
   var isRequest: Bool {
     switch self {
-    case .enqueue, .cancel, .retry, .pause, .resume, .setWifiOnly, .setNetwork, .updateHeaders, .configure,
-      .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain:
+    case .enqueue, .enqueueAll, .cancel, .cancelGroup, .retry, .pause, .resume, .setWifiOnly, .setNetwork,
+      .updateHeaders, .configure,
+      .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain,
+      .explainGroup:
       true
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
       .finish,
@@ -267,7 +279,9 @@ extension Command {
   func refuse(_ refusal: Refusal) -> Bool {
     switch self {
     case .enqueue(_, _, let reply): reply(.failure(refusal))
-    case .cancel(_, let reply), .pause(_, let reply), .resume(_, let reply), .setWifiOnly(_, let reply),
+    case .enqueueAll(_, _, let reply): reply(.failure(refusal))
+    case .cancel(_, let reply), .cancelGroup(_, let reply), .pause(_, let reply), .resume(_, let reply),
+      .setWifiOnly(_, let reply),
       .setNetwork(_, _, let reply), .updateHeaders(_, _, _, let reply), .configure(_, _, let reply),
       .subscribe(_, _, let reply), .unsubscribe(_, let reply), .acknowledge(_, _, let reply),
       .release(_, _, let reply):
@@ -277,6 +291,7 @@ extension Command {
     case .diagnostics(let reply): reply(.failure(refusal))
     case .stats(let reply): reply(.failure(refusal))
     case .explain(_, let reply): reply(.failure(refusal))
+    case .explainGroup(_, let reply): reply(.failure(refusal))
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
       .finish,
       .giveUp:

@@ -33,10 +33,12 @@ extension QueueEngine {
     var bytes = 0
     var after = query.after
     while page.next == nil {
-      let entries = try store.reader.entries(after: after, limit: 256, key: query.key, id: query.id)
+      let entries = try store.reader.entries(
+        after: after, limit: 256, key: query.key, id: query.id, group: query.group)
       for (entry, _) in entries {
         let row = Row(state.shown(entry), gates: state.gates, now: now)
-        let fits = query.state.map { $0 == row.state } ?? true
+        let fits =
+          (query.state.map { $0 == row.state } ?? true) && (query.key.map { $0 == row.key } ?? true)
         if fits && !page.rows.isEmpty
           && (page.rows.count == query.limit || bytes + row.size > QueueEngine.pageBytes)
         {
@@ -57,7 +59,7 @@ extension QueueEngine {
 
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
-    stats.entries = state.gates.countByState(try store.reader.counts())
+    stats.entries = state.gates.countByState(try store.reader.counts(), apart: try misplaced(store.reader))
     stats.unacknowledged = try store.reader.unacknowledged()
     stats.attemptsStarted = state.counters.attemptsStarted
     stats.attemptsCompleted = state.counters.attemptsCompleted
@@ -73,14 +75,19 @@ extension QueueEngine {
   /// An attempt is in the transport's hands.
   package var isTransmitting: Bool { !state.flights.isEmpty }
 
+  /// Members of paused groups that are counted among others still, by the number of the bucket.
+  func misplaced(_ reader: Reader) throws(StoreError) -> [Int64: MemberCounts] {
+    try reader.misplaced(of: state.unsorted.intersection(state.gates.pausedGroups))
+  }
+
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
   package func isDrained() -> Bool {
     // Nothing goes on in a damaged store.
     if store.damage != nil { return true }
-    guard state.stagings.isEmpty else { return false }
+    guard state.stagings.isEmpty, state.unsorted.isEmpty, state.groupCancels.isEmpty else { return false }
     do throws(StoreError) {
       return try store.reader.counts().allSatisfy { bucket in
-        state.gates.isPaused(bucket.key) || state.gates.holdsForWifi(bucket.wifiOnly)
+        bucket.isPaused(by: state.gates) || state.gates.holdsForWifi(bucket.wifiOnly)
           || bucket.queued + bucket.running + bucket.released == 0
       }
     } catch {
@@ -103,6 +110,7 @@ extension QueueEngine {
 
   private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
     var times = state.sendings.values.compactMap(\.throttle.due)
+    times += state.groupsTold.values.compactMap(\.due)
     if let storeRestsUntil {
       times.append(storeRestsUntil)
     } else if !stuck.isEmpty {
@@ -112,23 +120,27 @@ extension QueueEngine {
     // What became due meanwhile waits for the store, and would be asked for again and again.
     if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
     guard sends, !state.gates.paused, !state.isFinishing else { return deadline }
-    deadline.wall = try store.reader.nextExpiry(notOf: state.gates.pausedKeys)
-    guard state.slots.hasRoom else { return deadline }
     let turn = Turn(engine: self, now: now)
+    let limits = [
+      try store.reader.nextExpiry(where: turn.mayExpire),
+      try store.reader.nextGroupDeadline(where: turn.mayExpire),
+    ]
+    deadline.wall = limits.compactMap(\.self).min()
+    guard state.slots.hasRoom else { return deadline }
     if let due = try store.reader.nextDue(after: state.lookedAt, where: turn.isOpen) { times.append(due) }
-    if let woken = try nextWoken(now: now) { times.append(woken) }
+    if let woken = try nextWoken(where: turn.mayExpire) { times.append(woken) }
     deadline.steady = times.min()
     return deadline
   }
 
   /// The next entry that the end of an outage wakes.
-  private func nextWoken(now: Moment) throws(StoreError) -> Int64? {
+  private func nextWoken(where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
     var earliest: Int64?
     for (origin, outage) in state.gates.outages {
       guard let endedAt = outage.endedAt,
         let spread = try store.reader.nextWoken(
           origin: origin, outage: outage.number,
-          beyond: Gates.spread(reachedAt: state.lookedAt, endedAt: endedAt), notOf: state.gates.pausedKeys)
+          beyond: Gates.spread(reachedAt: state.lookedAt, endedAt: endedAt), where: isOpen)
       else { continue }
       earliest = min(earliest ?? .max, endedAt + Gates.wakeDelay(of: spread))
     }
@@ -141,6 +153,9 @@ extension QueueEngine {
     if store.damage != nil { return !hasStoppedForDamage }
     let now = clock.now()
     let isWell = storeRestsUntil.map { $0 <= now.steady } ?? true
-    return isWell && (state.hasDueLeft || state.hasOutcomesLeft) || Turn(engine: self, now: now).hasWalking
+    let hasMembersLeft =
+      !state.unsorted.isEmpty || !state.groupCancels.isEmpty || state.groupWalk != nil || state.mayHaveKept
+    return isWell && (state.hasDueLeft || state.hasOutcomesLeft || hasMembersLeft)
+      || Turn(engine: self, now: now).hasWalking
   }
 }

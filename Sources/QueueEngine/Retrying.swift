@@ -2,14 +2,10 @@ import QueueModel
 import QueueStore
 
 extension Turn {
-  /// A retry by hand (D44). It waits for an enqueue of the same id that a worker has.
-  mutating func retry(
-    _ id: EntryID, _ command: Command, _ reply: @escaping Completion<Row>, _ writer: Writer
-  ) throws(StoreError) {
-    if state.stagings[id] != nil {
-      state.stagings[id]?.waiting.append(command)
-      return
-    }
+  /// A retry by hand (D44).
+  mutating func retry(_ id: EntryID, _ reply: @escaping Completion<Row>, _ writer: Writer)
+    throws(StoreError)
+  {
     guard let entry = try writer.entry(id: id) else {
       return refuse(reply, .invalid(InvalidInput(path: "id", message: "names no entry")))
     }

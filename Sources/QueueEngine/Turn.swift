@@ -18,6 +18,9 @@ struct Turn {
   /// well.
   private var written: [Int64: Entry] = [:]
 
+  /// Groups that this turn has changed.
+  var groupsToTell: Set<EntryGroup> = []
+
   enum Effect {
     case answer(() -> Void)
     case start(Transmission)
@@ -79,16 +82,18 @@ struct Turn {
     for read in reads { read() }
   }
 
-  mutating func decide(_ command: Command, _ writer: Writer) throws(StoreError) {
+  mutating func carryOut(_ command: Command, _ writer: Writer) throws(StoreError) {
     switch command {
     case .connected(let id, let host): state.connections[id] = ConnectionState(host: host)
     case .disconnected(let id): try disconnect(id, writer)
     case .caughtUp(let id): try walk(id, writer)
-    case .enqueue(let enqueue, let from, let reply): try self.enqueue(enqueue, from: from, reply, writer)
-    case .cancel(let id, let reply): try cancel(id, command, reply, writer)
-    case .retry(let id, let reply): try retry(id, command, reply, writer)
-    case .pause(let keys, let reply): try pause(keys, reply, writer)
-    case .resume(let keys, let reply): try resume(keys, reply, writer)
+    case .enqueue(let enqueue, _, let reply): try self.enqueue(enqueue, reply, writer)
+    case .enqueueAll(let enqueues, _, let reply): try enqueueAll(enqueues, reply, writer)
+    case .cancel(let id, let reply): try cancel(id, reply, writer)
+    case .cancelGroup(let group, let reply): try cancel(group, reply, writer)
+    case .retry(let id, let reply): try retry(id, reply, writer)
+    case .pause(let scope, let reply): try pause(scope, reply, writer)
+    case .resume(let scope, let reply): try resume(scope, reply, writer)
     case .setWifiOnly(let wifiOnly, let reply): try setWifiOnly(wifiOnly, reply, writer)
     case .setNetwork(let network, let from, let reply):
       try setNetwork(network, from: from, reply, writer)
@@ -97,14 +102,15 @@ struct Turn {
     case .configure(let change, let from, let reply): try configure(change, from: from, reply, writer)
     case .subscribe(let subscription, let from, let reply): subscribe(subscription, from: from, reply)
     case .unsubscribe(let from, let reply): unsubscribe(from: from, reply)
-    case .acknowledge(let eventIDs, _, let reply): try acknowledge(eventIDs, command, reply, writer)
-    case .release(let eventIDs, let from, let reply):
-      try release(eventIDs, from: from, command, reply, writer)
+    case .acknowledge(let eventIDs, _, let reply): try acknowledge(eventIDs, reply, writer)
+    case .release(let eventIDs, let from, let reply): release(eventIDs, from: from, reply)
     case .rows(let query, let reply):
       answerLater(reply) { [engine] () throws(StoreError) in try engine.rows(query) }
     case .stats(let reply): answerLater(reply) { [engine] () throws(StoreError) in try engine.stats() }
     case .explain(let id, let reply):
       answerLater(reply) { [engine] () throws(StoreError) in try engine.explain(id) }
+    case .explainGroup(let group, let reply):
+      answerLater(reply) { [engine] () throws(StoreError) in try engine.explain(group) }
     case .diagnostics(let reply): try takeDiagnostics(command, reply, writer)
     case .networkDetected(let network, let isNewRoute):
       try networkDetected(network, isNewRoute: isNewRoute, writer)
@@ -145,13 +151,13 @@ struct Turn {
 
   private mutating func follow(_ decision: Decision, _ writer: Writer) throws(StoreError) {
     let entry = decision.entry
-    if let outcome = decision.outcome {
-      _ = try writer.append(outcome)
-      for id in state.connections.keys { state.connections[id]?.mayHaveMore = true }
-    }
+    if let outcome = decision.outcome { try journal(.entry(outcome), writer) }
     written[entry.number] = entry
     // The entry may have moved to another key, whose pause is the one that counts from now on (D6).
-    for attempt in entry.attemptsInFlight { state.flights[attempt]?.key = entry.key }
+    for attempt in entry.attemptsInFlight {
+      state.flights[attempt]?.key = entry.key
+      state.flights[attempt]?.group = entry.group
+    }
     for effect in decision.effects {
       switch effect {
       case .stop(let attempt):
@@ -177,15 +183,23 @@ struct Turn {
     noteSending(of: entry)
   }
 
+  mutating func journal(_ record: Record, _ writer: Writer) throws(StoreError) {
+    _ = try writer.append(record)
+    for id in state.connections.keys { state.connections[id]?.mayHaveMore = true }
+  }
+
   /// Between two parts an entry may be queued for a moment; its progress goes on as it was.
   private mutating func noteSending(of entry: Entry) {
     switch entry.state {
     case .running, .sending: break
     case .queued(let wait)
-    where entry.parts != nil && !wait.isBackoff && !state.gates.isPaused(entry.key): break
+    where entry.parts != nil && !wait.isBackoff && !state.gates.isPaused(entry): break
     case .queued, .awaitingAuth, .settled: state.sendings[entry.number] = nil
     }
     state.sendings[entry.number]?.key = entry.key
+    state.sendings[entry.number]?.group = entry.group
+    state.sendings[entry.number]?.weight = entry.weightInGroup
+    state.sendings[entry.number]?.storedBytes = entry.bytesSent
     state.sendings[entry.number]?.acceptedBytes = entry.parts?.acceptedBytes ?? 0
   }
 
@@ -219,6 +233,7 @@ struct Turn {
     from before: Gates, told: Set<Int64> = [], _ writer: Writer
   ) throws(StoreError) {
     mustSync()
+    state.groupWalk = 0
     for entry in written.values.sorted(by: { $0.number < $1.number })
     where !told.contains(entry.number) && before.standing(of: entry) != state.gates.standing(of: entry) {
       tellState(of: entry)

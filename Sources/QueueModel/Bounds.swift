@@ -4,6 +4,12 @@ enum Bounds {
   static let integer: Int64 = 9_007_199_254_740_991
   /// Bytes of an id or a key (D10).
   static let name = 256
+  /// Bytes of vars.
+  static let vars = 8_388_608
+  /// Of one member in the progress of its group (D48).
+  static let weight: Double = 1_000_000_000
+  /// Requests that one call enqueues together (D50).
+  static let enqueuesTogether = 1000
   /// Bytes of an answer's body that an attempt event holds (B173).
   static let attemptBody = 4096
   /// Bytes of one URL, and of one map of headers with its line ends: libcurl cannot build a request head of 1

@@ -14,6 +14,8 @@ package struct ClosedGate: Sendable, Equatable {
     case queue
     /// Its key is paused.
     case key
+    /// Its group is paused.
+    case group
     case network, credentials, backoff, outage
     /// All transmissions that it may take are taken.
     case slots
@@ -54,7 +56,7 @@ extension Gates {
         closed.append(
           ClosedGate(
             .backoff, "waits after a failed attempt, as long as backoff or the server says",
-            until: min(now.wall(at: due), entry.expiresAt)))
+            until: min(now.wall(at: due), entry.deadline)))
       }
     case .awaitingAuth, .running, .sending, .settled: break
     }
@@ -65,6 +67,9 @@ extension Gates {
     var closed: [ClosedGate] = []
     if paused { closed.append(ClosedGate(.queue, "the whole queue is paused")) }
     if pausedKeys.contains(entry.key) { closed.append(ClosedGate(.key, "its key is paused")) }
+    if let group = entry.group, pausedGroups.contains(group) {
+      closed.append(ClosedGate(.group, "its group is paused"))
+    }
     if holdsForWifi(entry.request.wifiOnly) {
       let found = network.kind == .none ? "there is no network" : "the network is \(network.kind.rawValue)"
       let metered = network.isMetered ? ", metered" : ""

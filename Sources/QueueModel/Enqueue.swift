@@ -7,6 +7,14 @@ package struct Enqueue: Sendable {
   /// Object, array or null.
   package var vars: JSON
   package var request: Descriptor
+  /// The entries that it belongs to (D48).
+  package var group: EntryGroup?
+  /// For the progress of the group; nil takes the bytes of the body.
+  package var weight: Double?
+  /// From its first attempt on (D49), ms.
+  package var deadlineMs: Int64?
+  /// From the first attempt of any member on (D49), ms; nil leaves what the group has.
+  package var groupDeadlineMs: Int64?
   /// The number of the newest header patch when the call arrived. One that arrives while the body is staged
   /// is newer than the headers of the call and applies to them (protocol.md section 1). nil takes the newest
   /// at the commit.

@@ -22,7 +22,17 @@ package struct Entry: Sendable {
   /// The number of the newest header patch when the entry's own headers were given; only newer ones apply
   /// (D1).
   package var headerRevision: Int64
-  /// Wall clock, ms; inclusive (D4).
+  /// The entries that it belongs to (D48).
+  package var group: EntryGroup?
+  /// For the progress of the group; nil takes the bytes of the body.
+  package var weight: Double?
+  /// From the first attempt on (D49), ms.
+  package var deadlineMs: Int64?
+  /// Of this generation; wall clock, ms.
+  package var firstAttemptAt: Int64?
+  /// When the group's own limit passes, as the store knows it when the entry is read; wall clock, ms.
+  package var groupDeadline: Int64?
+  /// Wall clock, ms; inclusive (D4). No later than `deadlineMs` allows.
   package var expiresAt: Int64
   package var state: State
   /// Attempts of this generation (D3).
@@ -32,6 +42,8 @@ package struct Entry: Sendable {
   package var bytesSent: Int64
   /// X-Request-Id of the last attempt.
   package var lastRequestID: String?
+  /// Set while others need to see that it has completed (D42).
+  package var kept: Kept?
   /// Wall clock, ms.
   package var createdAt: Int64
   package var updatedAt: Int64
@@ -92,7 +104,9 @@ package struct Entry: Sendable {
     body: StagedBody, parts: Parts? = nil,
     idempotencyKey: String?, headerRevision: Int64, expiresAt: Int64, state: State, attempts: Int64 = 0,
     failures: FailureCounts = FailureCounts(), bytesSent: Int64 = 0, lastRequestID: String? = nil,
-    createdAt: Int64, updatedAt: Int64, host: HostID? = nil
+    createdAt: Int64, updatedAt: Int64, host: HostID? = nil,
+    kept: Kept? = nil, group: EntryGroup? = nil, weight: Double? = nil, deadlineMs: Int64? = nil,
+    firstAttemptAt: Int64? = nil, groupDeadline: Int64? = nil
   ) {
     self.number = number
     self.id = id
@@ -113,6 +127,12 @@ package struct Entry: Sendable {
     self.lastRequestID = lastRequestID
     self.createdAt = createdAt
     self.updatedAt = updatedAt
+    self.kept = kept
+    self.group = group
+    self.weight = weight
+    self.deadlineMs = deadlineMs
+    self.firstAttemptAt = firstAttemptAt
+    self.groupDeadline = groupDeadline
   }
 }
 

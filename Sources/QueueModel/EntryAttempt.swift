@@ -2,12 +2,13 @@ extension Entry {
   /// The next attempt begins; `attempts` counts it now (D3). Changes nothing unless the entry is queued, or
   /// let go by a header patch, and neither paused, nor waiting for Wi-Fi, nor past its deadline.
   package func started(requestID: String, gates: Gates, now: Moment) -> Decision {
-    guard gates.standing(of: self) == .queued, !gates.holdsForWifi(request.wifiOnly), now.wall < expiresAt
+    guard gates.standing(of: self) == .queued, !gates.holdsForWifi(request.wifiOnly), now.wall < deadline
     else {
       return .unchanged(self)
     }
     var entry = self
     entry.attempts += 1
+    entry.noteAttempt(now: now)
     entry.bytesSent = 0
     entry.lastRequestID = requestID
     entry.state = .running(

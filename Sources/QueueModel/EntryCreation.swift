@@ -12,7 +12,8 @@ extension Entry {
       idempotencyKey: enqueue.request.freshIdempotencyKey(randomness),
       headerRevision: enqueue.headerRevision ?? gates.headerRevision,
       expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
-      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host)
+      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host, group: enqueue.group,
+      weight: enqueue.weight, deadlineMs: enqueue.deadlineMs)
     return Decision(entry: entry, effects: [.state])
   }
 
@@ -31,7 +32,7 @@ extension Entry {
     var entry = self
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     if let body { entry.body = body }
-    let mustStop = gates.isPaused(entry.key) || body.map { $0.place != .reference } ?? false
+    let mustStop = gates.isPaused(entry) || body.map { $0.place != .reference } ?? false
     entry.parts?.endWaits(now: now)
     switch state {
     case .settled: return .unchanged(self)
@@ -67,8 +68,8 @@ extension Entry {
   ) -> Decision {
     if isInFlight { return .unchanged(self) }
     var entry = self
-    entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     entry.beginGeneration(now: now)
+    entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     entry.body = body ?? self.body
     entry.body.kind = enqueue.request.body.kind
     entry.parts = Parts(planOf: enqueue.request.body, since: entry.generation)
@@ -86,15 +87,22 @@ extension Entry {
   ) -> Decision {
     guard case .settled(.error, _) = state else { return .unchanged(self) }
     var entry = self
+    entry.beginGeneration(now: now)
     entry.take(enqueue, gates: gates, lifetimeMs: lifetimeMs, now: now)
     if let body { entry.body = body }
-    return entry.reopened(now: now, randomness: randomness)
+    return entry.resent(now: now, randomness: randomness)
   }
 
   /// A settled entry runs once more as it stands.
   func reopened(now: Moment, randomness: any Randomness) -> Decision {
     var entry = self
     entry.beginGeneration(now: now)
+    return entry.resent(now: now, randomness: randomness)
+  }
+
+  /// A generation that has begun with the body of the one before.
+  private func resent(now: Moment, randomness: any Randomness) -> Decision {
+    var entry = self
     // An answer had spent the old one; after any other end the same key tells the server that it is the same
     // request.
     entry.idempotencyKey = idempotencyKey ?? request.freshIdempotencyKey(randomness)
@@ -114,7 +122,12 @@ extension Entry {
     vars = enqueue.vars
     request = enqueue.request
     headerRevision = enqueue.headerRevision ?? gates.headerRevision
+    if group != enqueue.group { groupDeadline = nil }
+    group = enqueue.group
+    weight = enqueue.weight
+    deadlineMs = enqueue.deadlineMs
     expiresAt = enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now)
+    limitExpiry()
     updatedAt = now.wall
   }
 
@@ -124,6 +137,8 @@ extension Entry {
     failures = FailureCounts()
     bytesSent = 0
     lastRequestID = nil
+    firstAttemptAt = nil
+    kept = nil
     state = .queued(Wait(due: now.steady))
   }
 }

@@ -25,7 +25,7 @@ extension Entry {
     case (.needsCredentials, .running(let flight)):
       return entry.refusedCredentials(report, flight, gates)
     case (.transient(let kind, let message, let rule, let beforeRequest, let followAtOnce), .running):
-      if now.wall >= expiresAt && !gates.isPaused(key) {
+      if now.wall >= deadline && !gates.isPaused(self) {
         return entry.expiredAfter(report, kind, message, randomness)
       }
       entry.failures.count(result, rule: rule, followAtOnce: followAtOnce)
@@ -95,7 +95,7 @@ extension Entry {
   ) -> Decision {
     let response = kind == .http ? report.result.answer.map { ResponseRecord($0) } : nil
     return settled(
-      report, .error(kind: .expired, message: "\(Entry.expiryMessage); last: \(message)", response: response),
+      report, .error(kind: .expired, message: "\(expiryMessage); last: \(message)", response: response),
       .error(kind, message: message), randomness)
   }
 

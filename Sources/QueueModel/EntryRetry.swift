@@ -58,6 +58,8 @@ extension Entry {
   private mutating func renew(lifetimeMs: Int64, now: Moment) {
     let given = request.expiresAt.flatMap { $0 > now.wall ? $0 : nil }
     expiresAt = given ?? now.wall(afterLifetime: lifetimeMs)
+    // Its next attempt is the first again (D49).
+    firstAttemptAt = nil
     updatedAt = now.wall
   }
 }

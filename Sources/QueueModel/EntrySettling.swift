@@ -19,18 +19,16 @@ extension Entry {
     switch state {
     case .running, .settled: return .unchanged(self)
     case .sending:
-      guard now.wall >= expiresAt else { return .unchanged(self) }
+      guard now.wall >= deadline else { return .unchanged(self) }
       var entry = self
       entry.state = .sending(next: nil)
       return Decision(entry: entry)
     case .queued, .awaitingAuth:
-      guard now.wall >= expiresAt else { return .unchanged(self) }
+      guard now.wall >= deadline else { return .unchanged(self) }
       return settled(
-        .error(kind: .expired, message: Entry.expiryMessage, response: nil), now: now, randomness: randomness)
+        .error(kind: .expired, message: expiryMessage, response: nil), now: now, randomness: randomness)
     }
   }
-
-  static let expiryMessage = "expiresAt has passed"
 
   /// The end of a settle cycle: one outcome, told after the state. Nothing is in flight after it.
   ///
@@ -52,7 +50,7 @@ extension Entry {
       eventID: eventID, entry: number, id: id, key: key, vars: vars, at: now.wall, generation: generation,
       attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: body.length,
       url: (parts?.latest.url ?? request.url)?.text ?? "", method: request.method, partIndex: partIndex,
-      settlement: settlement, host: host)
+      settlement: settlement, host: host, group: group)
     return Decision(entry: entry, outcome: outcome, effects: [.state])
   }
 

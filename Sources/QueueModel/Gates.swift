@@ -3,6 +3,7 @@ package struct Gates: Sendable, Equatable {
   /// The whole queue is paused.
   package var paused = false
   package var pausedKeys: Set<EntryKey> = []
+  package var pausedGroups: Set<EntryGroup> = []
   /// The queue's Wi-Fi setting, for entries without their own.
   package var wifiOnly = false
   package var network = Network()
@@ -15,10 +16,12 @@ package struct Gates: Sendable, Equatable {
 
   package init() {}
 
-  /// The whole queue is paused, or this key is; a resume of the one leaves the other.
-  package func isPaused(_ key: EntryKey) -> Bool {
-    paused || pausedKeys.contains(key)
+  /// The whole queue is paused, or this key, or this group; a resume of the one leaves the others.
+  package func isPaused(_ key: EntryKey, _ group: EntryGroup? = nil) -> Bool {
+    paused || pausedKeys.contains(key) || group.map(pausedGroups.contains) ?? false
   }
+
+  package func isPaused(_ entry: Entry) -> Bool { isPaused(entry.key, entry.group) }
 
   /// Whether an entry waits for Wi-Fi (D34).
   ///

@@ -75,7 +75,7 @@ package struct AttemptID: Hashable, Sendable {
 
 extension JSON {
   /// An id or a key (D10).
-  fileprivate func name(at path: String) throws(InvalidInput) -> String {
+  func name(at path: String) throws(InvalidInput) -> String {
     guard let string, (1...Bounds.name).contains(string.utf8.count) else {
       throw InvalidInput(path: path, message: "must be a string of 1 to \(Bounds.name) bytes")
     }

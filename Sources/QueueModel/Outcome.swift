@@ -9,6 +9,7 @@ package struct Outcome: Sendable {
   package var id: EntryID
   package var key: EntryKey
   package var vars: JSON
+  package var group: EntryGroup?
   /// Wall clock, ms.
   package var at: Int64
   package var generation: Int64
@@ -47,7 +48,7 @@ package struct Outcome: Sendable {
   package init(
     eventID: String, entry: Int64, id: EntryID, key: EntryKey, vars: JSON, at: Int64, generation: Int64,
     attempts: Int64, requestID: String?, bytesSent: Int64, totalBytes: Int64, url: String, method: HTTPMethod,
-    partIndex: Int?, settlement: Settlement, host: HostID? = nil
+    partIndex: Int?, settlement: Settlement, host: HostID? = nil, group: EntryGroup? = nil
   ) {
     self.eventID = eventID
     self.entry = entry
@@ -65,6 +66,7 @@ package struct Outcome: Sendable {
     self.partIndex = partIndex
     self.settlement = settlement
     self.host = host
+    self.group = group
   }
 }
 

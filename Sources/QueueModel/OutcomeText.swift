@@ -31,6 +31,7 @@ extension Outcome {
     event.member("key", key.text)
     event.key("vars")
     if exactly { event.rawExact(vars) } else { event.raw(vars) }
+    if let group { event.member("group", group.text) }
     event.member("at", at)
     event.member("generation", generation)
     event.member("attempts", attempts)
@@ -72,7 +73,8 @@ extension Outcome {
       method: try json.stored("method") { $0.string.flatMap(HTTPMethod.init(rawValue:)) },
       partIndex: json["partIndex"]?.integer.map { Int($0) },
       settlement: try json.stored("kind") { Settlement(kind: $0, in: json) },
-      host: json["host"]?.string.flatMap { Int64($0) }.map(HostID.init))
+      host: json["host"]?.string.flatMap { Int64($0) }.map(HostID.init),
+      group: json["group"]?.string.map { EntryGroup($0) })
   }
 }
 
@@ -97,7 +99,7 @@ extension Outcome.Settlement {
 }
 
 extension JSON {
-  fileprivate func stored<Value>(_ name: String, _ read: (JSON) -> Value?) throws(InvalidInput) -> Value {
+  func stored<Value>(_ name: String, _ read: (JSON) -> Value?) throws(InvalidInput) -> Value {
     guard let value = self[name].flatMap(read) else {
       throw InvalidInput(path: JSONPath.member(name, of: "stored"), message: "cannot be read")
     }

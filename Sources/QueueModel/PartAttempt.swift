@@ -16,10 +16,11 @@ extension Entry {
   ) -> Decision {
     let standing = gates.standing(of: self)
     guard standing == .queued || standing == .running, !gates.holdsForWifi(request.wifiOnly),
-      now.wall < expiresAt, nextPart(gates: gates, partsAtOnce: partsAtOnce, now: now) == index
+      now.wall < deadline, nextPart(gates: gates, partsAtOnce: partsAtOnce, now: now) == index
     else { return .unchanged(self) }
     var entry = self
     entry.attempts += 1
+    entry.noteAttempt(now: now)
     entry.lastRequestID = requestID
     let attempt = Attempt(
       ordinal: entry.attempts, requestID: requestID, headerRevision: gates.headerRevision)
@@ -73,7 +74,7 @@ extension Entry {
     let origin = origin
     func due(_ wait: Wait) -> Int64 { gates.dueTime(of: wait, to: origin) }
     if parts.hasInFlight {
-      let next = now.wall < expiresAt ? parts.next(at: now.steady, atOnce: partsAtOnce, due: due) : nil
+      let next = now.wall < deadline ? parts.next(at: now.steady, atOnce: partsAtOnce, due: due) : nil
       state = .sending(next: next?.due)
       return
     }

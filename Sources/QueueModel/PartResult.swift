@@ -44,7 +44,7 @@ extension Entry {
       entry.parts?.open[position].state = .waiting(Wait(due: now.steady))
       return goingOn(.error(.http, message: report.statusMessage))
     case .transient(let kind, let message, let rule, let beforeRequest, let followAtOnce):
-      if now.wall >= expiresAt && !gates.isPaused(key) && attemptsInFlight.count == 1 {
+      if now.wall >= deadline && !gates.isPaused(self) && attemptsInFlight.count == 1 {
         return entry.expiredAfter(report, kind, message, randomness)
       }
       var failures = open.failures
@@ -122,7 +122,7 @@ extension Entry {
     _ report: PartReport, _ kind: ErrorKind, _ message: String, _ randomness: any Randomness
   ) -> Decision {
     let response = kind == .http ? report.result.answer.map { ResponseRecord($0) } : nil
-    let expired = "\(Entry.expiryMessage); last: \(message) on part \(report.index)"
+    let expired = "\(expiryMessage); last: \(message) on part \(report.index)"
     return settled(
       report, .error(kind: .expired, message: expired, response: response), .error(kind, message: message),
       randomness)

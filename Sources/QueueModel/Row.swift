@@ -5,6 +5,7 @@ package struct Row: Sendable {
   package var id: EntryID
   package var key: EntryKey
   package var vars: JSON
+  package var group: EntryGroup?
   package var state: State
   /// Body bytes; of the attempt in flight only as the store knows them, the total once completed.
   package var bytesSent: Int64
@@ -34,6 +35,7 @@ package struct Row: Sendable {
     id = entry.id
     key = entry.key
     vars = entry.vars
+    group = entry.group
     state = gates.standing(of: entry)
     bytesSent = entry.bytesSent
     totalBytes = entry.body.length
@@ -47,11 +49,13 @@ package struct Row: Sendable {
     guard case .queued(let wait) = entry.state, wait.isBackoff, let due = gates.dueTime(of: entry),
       due > now.steady
     else { return nil }
-    return min(now.wall(at: due), entry.expiresAt)
+    return min(now.wall(at: due), entry.deadline)
   }
 
   /// Bytes of the row in a frame, near enough for the size of a page.
-  package var size: Int { id.text.utf8.count + key.text.utf8.count + vars.count + 160 }
+  package var size: Int {
+    id.text.utf8.count + key.text.utf8.count + vars.count + (group?.text.utf8.count ?? 0) + 160
+  }
 
   package func write(into writer: inout JSONWriter) {
     writer.object { writeMembers(into: &$0) }
@@ -61,6 +65,7 @@ package struct Row: Sendable {
     writer.member("id", id.text)
     writer.member("key", key.text)
     writer.member("vars", vars)
+    if let group { writer.member("group", group.text) }
     writer.member("state", state.rawValue)
     writer.member("bytesSent", bytesSent)
     writer.member("totalBytes", totalBytes)

@@ -12,6 +12,9 @@ package enum SameID: Sendable, Equatable {
   case reopen
   /// Completed, the same body: the outcome is delivered again (D8).
   case redeliver(eventID: String)
+  /// Completed and acknowledged, the same body, and others need to see that it has completed (D42): nothing
+  /// happens.
+  case keep
   /// Running, another body: `E_RUNNING`.
   case refuseRunning
 
@@ -19,7 +22,7 @@ package enum SameID: Sendable, Equatable {
   package var needsBody: Bool {
     switch self {
     case .create, .replace: true
-    case .resume, .reopen, .redeliver, .refuseRunning: false
+    case .resume, .reopen, .redeliver, .keep, .refuseRunning: false
     }
   }
 
@@ -28,7 +31,7 @@ package enum SameID: Sendable, Equatable {
   package func refreshesReference(of existing: Entry?) -> Bool {
     switch self {
     case .resume, .reopen: existing?.body.place == .reference
-    case .create, .replace, .redeliver, .refuseRunning: false
+    case .create, .replace, .redeliver, .keep, .refuseRunning: false
     }
   }
 
@@ -49,7 +52,9 @@ package enum SameID: Sendable, Equatable {
     case .running, .sending: return isSame ? .resume : .refuseRunning
     case .settled(.cancelled, _): return .replace
     case .settled(.error, _): return isSame ? .reopen : .replace
-    case .settled(.completed, let eventID): return isSame ? .redeliver(eventID: eventID) : .replace
+    case .settled(.completed, let eventID):
+      guard isSame else { return .replace }
+      return existing.kept == nil ? .redeliver(eventID: eventID) : .keep
     }
   }
 }
@@ -60,12 +65,20 @@ extension Entry {
     as incoming: Descriptor, storedData: JSON?, storedParts: [PartRequest]?, sourceStamps: [SourceStamp?]?
   ) -> Bool {
     guard request.method == incoming.method, request.url == incoming.url,
-      incoming.body.isSame(as: request.body, storedData: storedData, storedParts: storedParts)
+      isSame(incoming.body, storedData: storedData, storedParts: storedParts)
     else { return false }
     guard let sourceStamps, !sourceStamps.isEmpty else { return true }
     guard sourceStamps.count == body.sources.count else { return false }
     // A source that is gone compares by its path alone.
     return zip(sourceStamps, body.sources).allSatisfy { now, staged in now?.looksLike(staged) ?? true }
+  }
+
+  /// Of `data` that was let go of, its digest tells (D42).
+  private func isSame(_ incoming: BodyDescription, storedData: JSON?, storedParts: [PartRequest]?) -> Bool {
+    if case (.data(let data), .data) = (incoming, request.body), let digest = kept?.dataDigest {
+      return data.equivalenceDigest == digest
+    }
+    return incoming.isSame(as: request.body, storedData: storedData, storedParts: storedParts)
   }
 
   /// Whether the body that the entry owns can be the one that `incoming` describes, as far as paths go: when

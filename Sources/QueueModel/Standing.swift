@@ -3,10 +3,10 @@ extension Gates {
   package func standing(of entry: Entry) -> Row.State {
     switch entry.state {
     case .settled(let kind, _): Row.State(kind)
-    case .queued: isPaused(entry.key) ? .paused : .queued
-    case .running, .sending: isPaused(entry.key) ? .paused : .running
+    case .queued: isPaused(entry) ? .paused : .queued
+    case .running, .sending: isPaused(entry) ? .paused : .running
     case .awaitingAuth(let revision):
-      isPaused(entry.key) ? .paused : isReleased(entry, parkedAt: revision) ? .queued : .awaitingAuth
+      isPaused(entry) ? .paused : isReleased(entry, parkedAt: revision) ? .queued : .awaitingAuth
     }
   }
 

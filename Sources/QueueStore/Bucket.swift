@@ -10,19 +10,26 @@ package struct Bucket: Sendable {
     package var priority: Descriptor.Priority
     /// As the entry sets it; nil follows the queue's setting.
     package var wifiOnly: Bool?
+    /// Live members of a paused group stand apart from the others; nil for all others.
+    package var pausedGroup: EntryGroup?
 
-    package init(key: EntryKey, origin: Origin, priority: Descriptor.Priority, wifiOnly: Bool?) {
+    package init(
+      key: EntryKey, origin: Origin, priority: Descriptor.Priority, wifiOnly: Bool?,
+      pausedGroup: EntryGroup? = nil
+    ) {
       self.key = key
       self.origin = origin
       self.priority = priority
       self.wifiOnly = wifiOnly
+      self.pausedGroup = pausedGroup
     }
 
-    init(of entry: Entry) {
+    init(of entry: Entry, pausedGroups: Set<EntryGroup>) {
       key = entry.key
       origin = entry.origin ?? Origin(text: "")
       priority = entry.request.priority
       wifiOnly = entry.request.wifiOnly
+      if let group = entry.group, entry.isLive, pausedGroups.contains(group) { pausedGroup = group }
     }
   }
 
@@ -33,6 +40,10 @@ package struct Bucket: Sendable {
   package var origin: Origin { identity.origin }
   package var priority: Descriptor.Priority { identity.priority }
   package var wifiOnly: Bool? { identity.wifiOnly }
+
+  /// Whether its entries are paused. Members of a paused group that were not set apart yet are in other
+  /// buckets (`Reader.misplaced`).
+  package func isPaused(by gates: Gates) -> Bool { gates.isPaused(key, identity.pausedGroup) }
 
   /// Entries by stored state, but for those that wait for credentials.
   package var queued: Int64 = 0
@@ -45,7 +56,10 @@ package struct Bucket: Sendable {
   package var error: Int64 = 0
   package var cancelled: Int64 = 0
   /// Entries that have not settled.
-  package var live: Int64 { queued + running + awaitingAuth + released }
+  package var members: MemberCounts {
+    MemberCounts(queued: queued, running: running, awaitingAuth: awaitingAuth, released: released)
+  }
+  package var live: Int64 { members.all }
   /// Of `queued`, those that the end of an outage wakes.
   package var waking: Int64 = 0
   /// The earliest due time of `queued`, queue time in ms.
@@ -58,16 +72,17 @@ package struct Bucket: Sendable {
 
 extension Gates {
   /// Entries by derived state.
-  package func countByState(_ buckets: [Bucket]) -> [Row.State: Int64] {
+  ///
+  /// - Parameter apart: Members of paused groups that are counted among others still, by the number of the
+  ///   bucket.
+  package func countByState(_ buckets: [Bucket], apart: [Int64: MemberCounts]) -> [Row.State: Int64] {
     var entries: [Row.State: Int64] = [:]
     for bucket in buckets {
-      if isPaused(bucket.key) {
-        entries[.paused, default: 0] += bucket.live
-      } else {
-        entries[.queued, default: 0] += bucket.queued + bucket.released
-        entries[.running, default: 0] += bucket.running
-        entries[.awaitingAuth, default: 0] += bucket.awaitingAuth
-      }
+      let paused = bucket.isPaused(by: self) ? bucket.members : apart[bucket.number] ?? MemberCounts()
+      entries[.paused, default: 0] += paused.all
+      entries[.queued, default: 0] += bucket.queued + bucket.released - paused.queued - paused.released
+      entries[.running, default: 0] += bucket.running - paused.running
+      entries[.awaitingAuth, default: 0] += bucket.awaitingAuth - paused.awaitingAuth
       entries[.completed, default: 0] += bucket.completed
       entries[.error, default: 0] += bucket.error
       entries[.cancelled, default: 0] += bucket.cancelled

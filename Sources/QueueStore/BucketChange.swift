@@ -22,13 +22,13 @@ struct BucketChange {
   private(set) var hasRemoved = false
   var served: Int64 = 0
 
-  mutating func add(_ entry: Entry, covering: Int64) {
-    count(entry.state, covering: covering, by: 1)
-    switch entry.state {
+  mutating func add(_ state: Entry.State, expiresAt: Int64, covering: Int64) {
+    count(state, covering: covering, by: 1)
+    switch state {
     case .queued(let wait):
       due = min(due ?? .max, wait.due)
-      expiry = min(expiry ?? .max, entry.expiresAt)
-    case .awaitingAuth: expiry = min(expiry ?? .max, entry.expiresAt)
+      expiry = min(expiry ?? .max, expiresAt)
+    case .awaitingAuth: expiry = min(expiry ?? .max, expiresAt)
     case .sending(let next?): nextPart = min(nextPart ?? .max, next)
     case .sending(nil), .running, .settled: break
     }

@@ -3,14 +3,15 @@ import QueueModel
 /// Reads buckets. The counts must have been flushed before.
 final class BucketQueries {
   private static let selection = """
-    SELECT number, key, origin, priority, wifi_only, queued, running, awaiting_auth, released, completed,
-      error, cancelled, waking, due, expiry, next_part
+    SELECT number, key, origin, priority, wifi_only, paused_group, queued, running, awaiting_auth, released,
+      completed, error, cancelled, waking, due, expiry, next_part
     FROM bucket
     """
 
   private let ready: Statement
   private let every: Statement
   private let ofKey: Statement
+  private let byNumber: Statement
   private let laterDue: Statement
   private let laterPart: Statement
   private let byExpiry: Statement
@@ -33,6 +34,7 @@ final class BucketQueries {
       """)
     every = select("ORDER BY number")
     ofKey = select("WHERE key = ? ORDER BY number")
+    byNumber = select("WHERE number = ?")
     laterPart = select("WHERE next_part > ? AND next_part IS NOT NULL ORDER BY next_part")
     laterDue = select("WHERE due > ? AND due IS NOT NULL ORDER BY due")
     byExpiry = select("WHERE expiry IS NOT NULL ORDER BY expiry")
@@ -58,6 +60,10 @@ final class BucketQueries {
 
   func all() throws(StoreError) -> [Bucket] {
     try every.all(BucketQueries.nothing, BucketQueries.read)
+  }
+
+  func bucket(_ number: Int64) throws(StoreError) -> Bucket? {
+    try byNumber.first({ $0.bind(number) }, BucketQueries.read)
   }
 
   func all(of key: EntryKey) throws(StoreError) -> [Bucket] {
@@ -107,11 +113,13 @@ final class BucketQueries {
     let origin = Origin(text: row.text())
     let priority = Descriptor.Priority(rawValue: row.text())
     let wifiOnly = row.int()
+    let group = row.text()
     guard let priority else { return nil }
     var bucket = Bucket(
       number: number,
       identity: Bucket.Identity(
-        key: key, origin: origin, priority: priority, wifiOnly: wifiOnly < 0 ? nil : wifiOnly == 1))
+        key: key, origin: origin, priority: priority, wifiOnly: wifiOnly < 0 ? nil : wifiOnly == 1,
+        pausedGroup: group.isEmpty ? nil : EntryGroup(group)))
     bucket.queued = row.int()
     bucket.running = row.int()
     bucket.awaitingAuth = row.int()

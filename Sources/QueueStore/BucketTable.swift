@@ -5,7 +5,7 @@ import QueueModel
 /// statement a bucket.
 final class BucketTable {
   /// Where an entry counts.
-  private struct Place {
+  struct Place {
     var bucket: Int64
     var covering: Int64
   }
@@ -24,24 +24,26 @@ final class BucketTable {
   private var changes: [Int64: BucketChange] = [:]
   private var lastNumber: Int64 = 0
   private var lastServed: Int64 = 0
-  /// The newest patch that covers a bucket: asked when one is made.
-  private let covering: (Bucket.Identity) throws(StoreError) -> Int64
+  private let selectIdentity: Statement
+  /// Which patch covers a bucket, asked when one is made, and which groups are paused.
+  private let settings: SettingsTable
 
   private static let placeLimit = 4096
 
-  init(
-    _ connection: Connection, covering: @escaping (Bucket.Identity) throws(StoreError) -> Int64
-  ) throws(StoreError) {
-    self.covering = covering
+  init(_ connection: Connection, _ settings: SettingsTable) throws(StoreError) {
+    self.settings = settings
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     selectPlace = statement(
       """
-      SELECT number, covering FROM bucket WHERE key = ? AND origin = ? AND priority = ? AND wifi_only = ?
+      SELECT number, covering FROM bucket
+      WHERE key = ? AND origin = ? AND priority = ? AND wifi_only = ? AND paused_group = ?
       """)
+    selectIdentity = statement("SELECT key, origin, priority, wifi_only FROM bucket WHERE number = ?")
     selectCovering = statement("SELECT covering FROM bucket WHERE number = ?")
     insertRow = statement(
       """
-      INSERT INTO bucket (number, key, origin, priority, wifi_only, covering) VALUES (?, ?, ?, ?, ?, ?)
+      INSERT INTO bucket (number, key, origin, priority, wifi_only, paused_group, covering)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """)
     updateRow = statement(BucketChange.sql)
     deleteEmpty = statement(
@@ -63,32 +65,43 @@ final class BucketTable {
     }
   }
 
-  /// The bucket of the entry; made if there is none.
-  func number(of entry: Entry) throws(StoreError) -> Int64 {
-    try place(of: Bucket.Identity(of: entry)).bucket
+  /// Where the entry counts; made if there is no such bucket.
+  func place(of entry: Entry) throws(StoreError) -> Place {
+    try place(of: Bucket.Identity(of: entry, pausedGroups: settings.pausedGroups()))
   }
 
-  /// Notes a new entry, after its row was written.
-  func add(_ entry: Entry) throws(StoreError) {
-    let place = try place(of: Bucket.Identity(of: entry))
-    changes[place.bucket, default: BucketChange()].add(entry, covering: place.covering)
+  /// The bucket of this number as a place.
+  func place(_ bucket: Int64) throws(StoreError) -> Place {
+    Place(bucket: bucket, covering: try selectCovering.first({ $0.bind(bucket) }) { $0.int() } ?? 0)
   }
 
-  /// Notes that an entry is gone.
-  func remove(_ entry: Entry) throws(StoreError) {
-    let place = try place(of: Bucket.Identity(of: entry))
-    changes[place.bucket, default: BucketChange()].remove(entry.state, covering: place.covering)
+  /// Where entries of this bucket count that are set apart for a paused group, or for nil are not.
+  func place(like bucket: Int64, pausedGroup: EntryGroup?) throws(StoreError) -> Place? {
+    let identity = try selectIdentity.first({ $0.bind(bucket) }) { row -> Bucket.Identity? in
+      let (key, origin) = (EntryKey(row.text()), Origin(text: row.text()))
+      guard let priority = Descriptor.Priority(rawValue: row.text()) else { return nil }
+      let wifiOnly = row.int()
+      return Bucket.Identity(
+        key: key, origin: origin, priority: priority, wifiOnly: wifiOnly < 0 ? nil : wifiOnly == 1,
+        pausedGroup: pausedGroup)
+    }
+    guard let identity else { return nil }
+    return try place(of: identity)
   }
 
-  /// Notes that an entry in this state is gone, whatever else it was.
-  func remove(_ state: Entry.State, from bucket: Int64) throws(StoreError) {
-    let covering = try selectCovering.first({ $0.bind(bucket) }) { $0.int() } ?? 0
-    changes[bucket, default: BucketChange()].remove(state, covering: covering)
+  /// Notes that an entry in this state counts there, after its row was written.
+  func add(_ state: Entry.State, expiresAt: Int64, to place: Place) {
+    changes[place.bucket, default: BucketChange()].add(
+      state, expiresAt: expiresAt, covering: place.covering)
   }
 
-  /// Notes that an attempt of the entry begins, so that other buckets come first.
-  func serve(_ entry: Entry) throws(StoreError) {
-    let place = try place(of: Bucket.Identity(of: entry))
+  /// Notes that an entry in this state does not count there any more.
+  func remove(_ state: Entry.State, from place: Place) {
+    changes[place.bucket, default: BucketChange()].remove(state, covering: place.covering)
+  }
+
+  /// Notes that an attempt of an entry there begins, so that other buckets come first.
+  func serve(_ place: Place) {
     lastServed += 1
     changes[place.bucket, default: BucketChange()].served = lastServed
   }
@@ -138,6 +151,7 @@ final class BucketTable {
       $0.bind(identity.origin.text)
       $0.bind(identity.priority.rawValue)
       $0.bind(BucketTable.code(of: identity.wifiOnly))
+      $0.bind(identity.pausedGroup?.text ?? "")
     }) { Place(bucket: $0.int(), covering: $0.int()) }
     let place = if let stored { stored } else { try make(identity) }
     if places.count >= BucketTable.placeLimit { places.removeAll() }
@@ -147,13 +161,14 @@ final class BucketTable {
 
   private func make(_ identity: Bucket.Identity) throws(StoreError) -> Place {
     lastNumber += 1
-    let place = Place(bucket: lastNumber, covering: try covering(identity))
+    let place = Place(bucket: lastNumber, covering: try settings.coveringRevision(of: identity))
     try insertRow.run {
       $0.bind(place.bucket)
       $0.bind(identity.key.text)
       $0.bind(identity.origin.text)
       $0.bind(identity.priority.rawValue)
       $0.bind(BucketTable.code(of: identity.wifiOnly))
+      $0.bind(identity.pausedGroup?.text ?? "")
       $0.bind(place.covering)
     }
     return place

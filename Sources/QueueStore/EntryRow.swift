@@ -6,12 +6,13 @@ enum EntryRow {
   /// Columns that change together. An update names only the parts that changed: SQLite rewrites each index of
   /// each column that an update names, whether its value is another one or not.
   enum Part: CaseIterable {
-    case identity, bucket, state, settlement, headers, expiry, body, rest
+    case identity, bucket, group, state, settlement, headers, expiry, body, kept, rest
 
     var columns: [String] {
       switch self {
       case .identity: ["id", "created_at"]
       case .bucket: ["bucket"]
+      case .group: ["group_number"]
       case .state:
         [
           "state", "due", "is_backoff", "outage", "spread", "attempt_ordinal", "attempt_request_id",
@@ -21,10 +22,12 @@ enum EntryRow {
       case .headers: ["header_revision"]
       case .expiry: ["expires_at"]
       case .body: ["body_kind", "body_place", "body_length", "body_file", "body_type", "sources"]
+      case .kept: ["is_kept", "data_digest"]
       case .rest:
         [
           "generation", "attempts", "idempotency_key", "streak", "cut_answers", "followed_reuse", "rules",
-          "bytes_sent", "last_request_id", "updated_at", "host", "turn",
+          "bytes_sent", "last_request_id", "updated_at", "host", "weight", "deadline_ms", "first_attempt_at",
+          "turn",
         ]
       }
     }
@@ -33,14 +36,16 @@ enum EntryRow {
   static func columns(of parts: [Part]) -> [String] { parts.flatMap(\.columns) }
 
   /// The parts of an entry whose row differs from that of `old`.
-  static func changedParts(_ entry: Entry, from old: Entry) -> [Part] {
+  static func changedParts(_ entry: Entry, from old: Entry, isMoved: Bool) -> [Part] {
     var parts: [Part] = []
-    if Bucket.Identity(of: entry) != Bucket.Identity(of: old) { parts.append(.bucket) }
+    if isMoved { parts.append(.bucket) }
+    if entry.group != old.group { parts.append(.group) }
     if !hasSameRow(entry.state, old.state) { parts.append(.state) }
     if settledEvent(entry.state) != settledEvent(old.state) { parts.append(.settlement) }
     if entry.headerRevision != old.headerRevision { parts.append(.headers) }
     if entry.expiresAt != old.expiresAt { parts.append(.expiry) }
     if entry.body != old.body { parts.append(.body) }
+    if entry.kept != old.kept { parts.append(.kept) }
     // The turn that writes it is always another one.
     parts.append(.rest)
     return parts
@@ -52,17 +57,29 @@ enum EntryRow {
     return state == old
   }
 
-  static func bind(_ part: Part, of entry: Entry, bucket: Int64, turn: Int64, to statement: Statement) {
+  /// Numbers that stand in a row beside what the entry says.
+  struct Place {
+    var bucket: Int64
+    var group: Int64?
+    /// The turn that writes it.
+    var turn: Int64
+  }
+
+  static func bind(_ part: Part, of entry: Entry, in place: Place, to statement: Statement) {
     switch part {
     case .identity:
       statement.bind(entry.id.text)
       statement.bind(entry.createdAt)
-    case .bucket: statement.bind(bucket)
+    case .bucket: statement.bind(place.bucket)
+    case .group: statement.bind(place.group)
     case .state: bind(entry.state, to: statement)
     case .settlement: statement.bind(settledEvent(entry.state))
     case .headers: statement.bind(entry.headerRevision)
     case .expiry: statement.bind(entry.expiresAt)
     case .body: bind(entry.body, to: statement)
+    case .kept:
+      statement.bind(entry.kept != nil)
+      statement.bind(entry.kept?.dataDigest)
     case .rest:
       statement.bind(entry.generation)
       statement.bind(entry.attempts)
@@ -75,7 +92,10 @@ enum EntryRow {
       statement.bind(entry.lastRequestID)
       statement.bind(entry.updatedAt)
       statement.bind(entry.host?.number)
-      statement.bind(turn)
+      statement.bind(entry.weight)
+      statement.bind(entry.deadlineMs)
+      statement.bind(entry.firstAttemptAt)
+      statement.bind(place.turn)
     }
   }
 
@@ -140,9 +160,9 @@ enum EntryRow {
   }
 
   /// What `read` reads, in its order.
-  static let selected = ["number"] + columns(of: Part.allCases.filter { $0 != .bucket })
+  static let selected = ["number"] + columns(of: Part.allCases.filter { $0 != .bucket && $0 != .group })
 
-  /// Reads `selected`, then key, vars and request. nil when a value cannot be an entry's: a damaged row reads
+  /// Reads `selected`, then key, vars, request, and the name and limit of the group. nil when a value cannot be an entry's: a damaged row reads
   /// as absent.
   static func read(_ row: inout StatementRow) -> (entry: Entry, turn: Int64)? {
     let number = row.int()
@@ -152,6 +172,8 @@ enum EntryRow {
     let headerRevision = row.int()
     let expiresAt = row.int()
     let body = readBody(&row)
+    let isKept = row.bool()
+    let dataDigest = row.optionalInt()
     let generation = row.int()
     let attempts = row.int()
     let idempotencyKey = row.optionalText()
@@ -164,6 +186,9 @@ enum EntryRow {
     let lastRequestID = row.optionalText()
     let updatedAt = row.int()
     let host = row.optionalInt().map(HostID.init)
+    let weight = row.optionalDouble()
+    let deadlineMs = row.optionalInt()
+    let firstAttemptAt = row.optionalInt()
     let turn = row.int()
     let key = row.text()
     guard let state, let body, let rules, let vars = try? JSON(checking: row.bytes()),
@@ -171,11 +196,15 @@ enum EntryRow {
       let descriptor = try? Descriptor(stored: request, kind: body.kind)
     else { return nil }
     failures.rules = rules
+    let group = row.optionalText().map { EntryGroup($0) }
+    let groupDeadline = row.optionalInt()
     let entry = Entry(
       number: number, id: EntryID(id), key: EntryKey(key), vars: vars, generation: generation,
       request: descriptor, body: body, idempotencyKey: idempotencyKey, headerRevision: headerRevision,
       expiresAt: expiresAt, state: state, attempts: attempts, failures: failures, bytesSent: bytesSent,
-      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host)
+      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host,
+      kept: isKept ? Entry.Kept(dataDigest: dataDigest) : nil, group: group, weight: weight,
+      deadlineMs: deadlineMs, firstAttemptAt: firstAttemptAt, groupDeadline: groupDeadline)
     return (entry, turn)
   }
 

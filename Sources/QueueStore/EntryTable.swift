@@ -7,8 +7,9 @@ final class EntryTable {
   /// What `EntryRow.read` reads.
   private static let selection = """
     SELECT \(EntryRow.selected.map { "e.\($0)" }.joined(separator: ", ")),
-      b.key, t.vars, t.request
+      b.key, t.vars, t.request, g.name, g.deadline
     FROM entry e JOIN bucket b ON b.number = e.bucket JOIN entry_text t ON t.number = e.number
+      LEFT JOIN member_group g ON g.number = e.group_number
     """
 
   private let insertRow: Statement
@@ -22,7 +23,9 @@ final class EntryTable {
   private let byID: Statement
   private let numberOfID: Statement
   private let standing: Statement
+  private let placement: Statement
   private let page: Statement
+  private let groupPage: Statement
   private let bucketPage: Statement
   private let running: Statement
   private let due: Statement
@@ -58,11 +61,14 @@ final class EntryTable {
     numberOfID = statement("SELECT number FROM entry WHERE id = ?")
     standing = statement(
       """
-      SELECT bucket, body_kind, \(EntryRow.columns(of: [.state, .settlement]).joined(separator: ", "))
+      SELECT bucket, group_number, expires_at, body_kind,
+        \(EntryRow.columns(of: [.state, .settlement]).joined(separator: ", "))
       FROM entry
       WHERE number = ?
       """
     )
+    placement = statement("SELECT bucket FROM entry WHERE number = ?")
+    groupPage = select("WHERE e.group_number = ? AND e.number > ? ORDER BY e.number")
     page = select("WHERE e.number > ? ORDER BY e.number")
     bucketPage = select("WHERE e.bucket = ? AND e.number > ? ORDER BY e.number")
     running = select("WHERE e.state = 'running' ORDER BY e.number")
@@ -85,28 +91,30 @@ final class EntryTable {
       """)
   }
 
-  func insert(_ entry: Entry, bucket: Int64, turn: Int64) throws(StoreError) {
+  func insert(_ entry: Entry, in place: EntryRow.Place) throws(StoreError) {
     try insertRow.run {
       $0.bind(entry.number)
       for part in EntryRow.Part.allCases {
-        EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0)
+        EntryRow.bind(part, of: entry, in: place, to: $0)
       }
     }
     try insertText.run { EntryTable.bindText(of: entry, to: $0) }
-    try parts.update(entry, from: nil, bucket: bucket)
+    try parts.update(entry, from: nil, bucket: place.bucket)
   }
 
-  /// - Parameter withText: vars or request differ as well.
+  /// - Parameters:
+  ///   - isMoved: it was in another bucket.
+  ///   - withText: vars or request differ as well.
   func update(
-    _ entry: Entry, from old: Entry, bucket: Int64, turn: Int64, withText: Bool
+    _ entry: Entry, from old: Entry, in place: EntryRow.Place, isMoved: Bool, withText: Bool
   ) throws(StoreError) {
-    let changed = EntryRow.changedParts(entry, from: old)
+    let changed = EntryRow.changedParts(entry, from: old, isMoved: isMoved)
     try update(of: changed).run {
-      for part in changed { EntryRow.bind(part, of: entry, bucket: bucket, turn: turn, to: $0) }
+      for part in changed { EntryRow.bind(part, of: entry, in: place, to: $0) }
       $0.bind(entry.number)
     }
     if withText { try updateText.run { EntryTable.bindText(of: entry, to: $0) } }
-    try parts.update(entry, from: old, bucket: bucket)
+    try parts.update(entry, from: old, bucket: place.bucket)
   }
 
   private func update(of parts: [EntryRow.Part]) -> Statement {
@@ -146,15 +154,32 @@ final class EntryTable {
     return damaged
   }
 
+  /// The number of the bucket that the row is in.
+  func bucket(of number: Int64) throws(StoreError) -> Int64? {
+    try placement.first({ $0.bind(number) }) { $0.int() }
+  }
+
   /// Where a row counts, read from its short columns only.
-  func standing(_ number: Int64) throws(StoreError) -> (bucket: Int64, state: Entry.State)? {
+  func standing(_ number: Int64) throws(StoreError) -> Standing? {
     try standing.first({ $0.bind(number) }) { row in
       let bucket = row.int()
+      let group = row.optionalInt()
+      let expiresAt = row.int()
       let isInParts = row.text() == BodyKind.parts.rawValue
-      guard let state = EntryRow.readState(&row) else { return nil }
-      if isInParts, case .running = state { return (bucket, .sending(next: 0)) }
-      return (bucket, state)
+      guard var state = EntryRow.readState(&row) else { return nil }
+      if isInParts, case .running = state { state = .sending(next: 0) }
+      return Standing(
+        bucket: bucket, group: group, state: state, expiresAt: expiresAt, isInParts: isInParts)
     }
+  }
+
+  /// What the short columns of a row say.
+  struct Standing {
+    var bucket: Int64
+    var group: Int64?
+    var state: Entry.State
+    var expiresAt: Int64
+    var isInParts: Bool
   }
 
   func entry(number: Int64) throws(StoreError) -> Entry? {
@@ -188,6 +213,14 @@ final class EntryTable {
     guard buckets.count > 1 else { return found }
     found.sort { $0.entry.number < $1.entry.number }
     return Array(found.prefix(limit))
+  }
+
+  /// The same, of a group.
+  func entries(after: Int64, limit: Int, group: Int64) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
+    try some(groupPage, limit) {
+      $0.bind(group)
+      $0.bind(after)
+    }
   }
 
   private func some(

@@ -4,7 +4,7 @@ package import QueueModel
 package struct JournaledOutcome: Sendable {
   /// Rises with each outcome.
   package var number: Int64
-  package var outcome: Outcome
+  package var record: Record
   /// How often it was sent to a host, over all starts.
   package var deliveries: Int64
   /// Length of the stored text, which is near that of the frame.

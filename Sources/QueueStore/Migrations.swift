@@ -44,6 +44,8 @@ enum Migrations {
       priority TEXT NOT NULL CHECK (priority IN ('high', 'normal')),
       -- -1 follows the queue's setting
       wifi_only INTEGER NOT NULL CHECK (wifi_only IN (-1, 0, 1)),
+      -- holds live members of this group, which is paused, or was and is not yet sorted back; else ''
+      paused_group TEXT NOT NULL,
       queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
       running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
       awaiting_auth INTEGER NOT NULL DEFAULT 0 CHECK (awaiting_auth >= 0),
@@ -60,7 +62,7 @@ enum Migrations {
       -- the earliest time at which an entry that has parts in flight may send one more
       next_part INTEGER CHECK (next_part IS NULL OR running > 0),
       CHECK (due IS NULL OR queued > 0),
-      UNIQUE (key, origin, priority, wifi_only)
+      UNIQUE (key, origin, priority, wifi_only, paused_group)
     ) STRICT;
     CREATE INDEX bucket_due ON bucket (due) WHERE due IS NOT NULL;
     CREATE INDEX bucket_expiry ON bucket (expiry) WHERE expiry IS NOT NULL;
@@ -72,6 +74,10 @@ enum Migrations {
       number INTEGER PRIMARY KEY CHECK (number > 0),
       id TEXT NOT NULL UNIQUE CHECK (length(CAST(id AS BLOB)) BETWEEN 1 AND 256),
       bucket INTEGER NOT NULL REFERENCES bucket (number),
+      group_number INTEGER REFERENCES member_group (number),
+      weight REAL CHECK (weight > 0),
+      deadline_ms INTEGER CHECK (deadline_ms > 0),
+      first_attempt_at INTEGER CHECK (first_attempt_at IS NULL OR attempts > 0),
       state TEXT NOT NULL
         CHECK (state IN ('queued', 'running', 'awaiting-auth', 'completed', 'error', 'cancelled')),
       due INTEGER CHECK ((due IS NOT NULL) = (state = 'queued')),
@@ -94,6 +100,9 @@ enum Migrations {
       body_file TEXT CHECK ((body_file IS NOT NULL) = (body_place = 'file')),
       body_type TEXT,
       sources TEXT,
+      -- acknowledged, and still needed by others (D42)
+      is_kept INTEGER NOT NULL CHECK (is_kept IN (0, 1)),
+      data_digest INTEGER CHECK (data_digest IS NULL OR is_kept = 1),
       idempotency_key TEXT,
       streak INTEGER NOT NULL CHECK (streak >= 0),
       cut_answers INTEGER NOT NULL CHECK (cut_answers >= 0),
@@ -109,6 +118,7 @@ enum Migrations {
       turn INTEGER NOT NULL,
       CHECK ((is_backoff IS NOT NULL) = (state = 'queued')),
       CHECK ((spread IS NOT NULL) = (state = 'queued')),
+      CHECK (is_kept = 0 OR state = 'completed' AND body_place = 'none'),
       CHECK (body_kind <> 'none' OR body_place = 'none' AND body_length = 0),
       CHECK (body_place <> 'row' OR body_length <= 65536),
       -- only what has settled can have let go of its body
@@ -122,7 +132,60 @@ enum Migrations {
     -- clean-up asks for each file whether a row names it (D37)
     CREATE INDEX entry_body ON entry (body_file) WHERE body_file IS NOT NULL;
     CREATE INDEX entry_running ON entry (number) WHERE state = 'running';
+    -- all members by number; live ones by number and by bucket; those that failed, and those that are kept
+    CREATE INDEX entry_group ON entry (group_number) WHERE group_number IS NOT NULL;
+    CREATE INDEX entry_live ON entry (group_number) WHERE group_number IS NOT NULL AND settled_event IS NULL;
+    CREATE INDEX entry_member ON entry (group_number, bucket)
+      WHERE group_number IS NOT NULL AND settled_event IS NULL;
+    CREATE INDEX entry_failed ON entry (group_number) WHERE group_number IS NOT NULL AND state = 'error';
+    CREATE INDEX entry_kept ON entry (group_number) WHERE group_number IS NOT NULL AND is_kept = 1;
     CREATE INDEX entry_headers ON entry (header_revision) WHERE settled_event IS NULL;
+
+    CREATE TABLE member_group (
+      number INTEGER PRIMARY KEY CHECK (number > 0),
+      name TEXT NOT NULL UNIQUE CHECK (length(CAST(name AS BLOB)) BETWEEN 1 AND 256),
+      generation INTEGER NOT NULL DEFAULT 1 CHECK (generation > 0),
+      -- set while no member is live
+      settled_event TEXT,
+      is_acknowledged INTEGER NOT NULL DEFAULT 0 CHECK (is_acknowledged IN (0, 1)),
+      rows INTEGER NOT NULL DEFAULT 0 CHECK (rows >= 0),
+      live INTEGER NOT NULL DEFAULT 0 CHECK (live BETWEEN 0 AND rows),
+      -- members that have settled, also those whose rows have gone
+      completed INTEGER NOT NULL DEFAULT 0 CHECK (completed >= 0),
+      error INTEGER NOT NULL DEFAULT 0 CHECK (error >= 0),
+      cancelled INTEGER NOT NULL DEFAULT 0 CHECK (cancelled >= 0),
+      -- sums, which may be off by what doubles lose
+      weight REAL NOT NULL DEFAULT 0,
+      done REAL NOT NULL DEFAULT 0,
+      bytes_sent REAL NOT NULL DEFAULT 0,
+      total_bytes REAL NOT NULL DEFAULT 0,
+      deadline_ms INTEGER CHECK (deadline_ms > 0),
+      first_attempt_at INTEGER,
+      -- the two together
+      deadline INTEGER,
+      -- of the member that changed last
+      key TEXT NOT NULL,
+      -- the connection that enqueued the newest member
+      host INTEGER,
+      -- the number up to which kept members have gone; NULL when none are to go
+      forgetting INTEGER,
+      CHECK (is_acknowledged = 0 OR settled_event IS NOT NULL)
+    ) STRICT;
+    CREATE INDEX member_group_deadline ON member_group (deadline) WHERE deadline IS NOT NULL AND live > 0;
+    CREATE INDEX member_group_forgetting ON member_group (number) WHERE forgetting IS NOT NULL;
+
+    -- Live members of a group in a bucket.
+    CREATE TABLE member (
+      group_number INTEGER NOT NULL,
+      bucket INTEGER NOT NULL,
+      queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
+      running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
+      awaiting_auth INTEGER NOT NULL DEFAULT 0 CHECK (awaiting_auth >= 0),
+      released INTEGER NOT NULL DEFAULT 0 CHECK (released >= 0),
+      -- the newest header patch that covered the bucket when this was written
+      covering INTEGER NOT NULL DEFAULT 0,
+      PRIMARY KEY (group_number, bucket)
+    ) STRICT, WITHOUT ROWID;
 
     CREATE TABLE entry_text (
       number INTEGER PRIMARY KEY,
@@ -141,6 +204,7 @@ enum Migrations {
     CREATE TABLE outcome (
       number INTEGER PRIMARY KEY CHECK (number > 0),
       event_id TEXT NOT NULL UNIQUE,
+      -- 0 of a group
       entry INTEGER NOT NULL,
       key TEXT NOT NULL,
       deliveries INTEGER NOT NULL DEFAULT 0 CHECK (deliveries >= 0),
@@ -156,6 +220,7 @@ enum Migrations {
 
     CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
     CREATE TABLE paused_key (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+    CREATE TABLE paused_group (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
     CREATE TABLE header_patch (
       number INTEGER PRIMARY KEY CHECK (number > 0),
       headers TEXT NOT NULL,

@@ -44,15 +44,17 @@ final class OutcomeTable {
     lastNumber = try highest.first { $0.int() } ?? 0
   }
 
-  func append(_ outcome: Outcome) throws(StoreError) -> Int64 {
+  func append(_ record: Record) throws(StoreError) -> Int64 {
     lastNumber += 1
     let number = lastNumber
-    let text = outcome.storedText
+    let text = record.storedText
+    var entry: Int64 = 0
+    if case .entry(let outcome) = record { entry = outcome.entry }
     try insertRow.run {
       $0.bind(number)
-      $0.bind(outcome.eventID)
-      $0.bind(outcome.entry)
-      $0.bind(outcome.key.text)
+      $0.bind(record.eventID)
+      $0.bind(entry)
+      $0.bind(record.key.text)
       $0.bind(Int64(text.count))
     }
     try insertText.run {
@@ -157,9 +159,9 @@ final class OutcomeTable {
     let number = row.int()
     let deliveries = row.int()
     let bytes = row.int()
-    guard let text = try? JSON(checking: row.bytes()), let outcome = try? Outcome(stored: text) else {
+    guard let text = try? JSON(checking: row.bytes()), let record = try? Record(stored: text) else {
       return nil
     }
-    return JournaledOutcome(number: number, outcome: outcome, deliveries: deliveries, bytes: Int(bytes))
+    return JournaledOutcome(number: number, record: record, deliveries: deliveries, bytes: Int(bytes))
   }
 }

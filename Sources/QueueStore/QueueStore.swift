@@ -135,6 +135,7 @@ package final class QueueStore {
     let value: Value
     do {
       value = try work(writer)
+      try tables.groups.flush()
       try tables.buckets.flush()
       hasChanged = tables.connection.changes != changesBefore
       if hasChanged {
@@ -150,6 +151,7 @@ package final class QueueStore {
     if hasChanged { turn += 1 }
     for name in tables.bodies.claimedInTransaction { folder.claim(name) }
     tables.bodies.transactionEnded(committed: true)
+    tables.groups.transactionEnded()
     unwritten.transactionEnded(committed: true)
     for diagnostic in writer.takeUnlogged() { log.write(LogLine(diagnostic)) }
     if needsSync { try settle() }
@@ -167,7 +169,9 @@ package final class QueueStore {
   }
 
   private func rollBack() {
+    tables.groups.forget()
     tables.buckets.forget()
+    tables.settings.forget()
     tables.outcomes.forget()
     tables.bodies.transactionEnded(committed: false)
     unwritten.transactionEnded(committed: false)

@@ -39,13 +39,17 @@ package class Reader {
   /// At most `limit` entries with numbers above `number`, by number, each with the turn that wrote it. Fewer
   /// mean that there are no more.
   package func entries(
-    after number: Int64, limit: Int, key: EntryKey? = nil, id: EntryID? = nil
+    after number: Int64, limit: Int, key: EntryKey? = nil, id: EntryID? = nil, group: EntryGroup? = nil
   ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
     if let id {
       guard limit > 0, let found = try tables.entries.entry(id: id), found.entry.number > number,
-        key.map({ $0 == found.entry.key }) ?? true
+        key.map({ $0 == found.entry.key }) ?? true, group.map({ $0 == found.entry.group }) ?? true
       else { return [] }
       return [found]
+    }
+    if let group {
+      guard let found = try tables.groups.number(of: group) else { return [] }
+      return try tables.entries.entries(after: number, limit: limit, group: found)
     }
     guard let key else { return try tables.entries.entries(after: number, limit: limit) }
     try countBuckets()
@@ -169,13 +173,13 @@ package class Reader {
     return try tables.entries.firstSending(in: bucket.number, at: steady) ?? queued
   }
 
-  /// Entries that do not run, of keys that are not paused, whose deadline has come.
+  /// Entries that do not run, in buckets that `isOpen` admits, whose deadline has come.
   package func expiring(
-    at wall: Int64, notOf paused: Set<EntryKey>, limit: Int
+    at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
     try countBuckets()
     var entries: [Entry] = []
-    let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit) { !paused.contains($0.key) }
+    let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen)
     for bucket in buckets where entries.count < limit {
       entries += try tables.entries.expired(in: bucket.number, at: wall, limit: limit - entries.count)
     }
@@ -188,20 +192,20 @@ package class Reader {
     return try tables.bucketQueries.nextDue(after: steady, where: isOpen)
   }
 
-  /// The earliest deadline (wall clock, ms) of an entry that does not run and whose key is not paused. May be
-  /// past.
-  package func nextExpiry(notOf paused: Set<EntryKey>) throws(StoreError) -> Int64? {
+  /// The earliest deadline (wall clock, ms) of an entry that does not run, in a bucket that `isOpen` admits.
+  /// May be past.
+  package func nextExpiry(where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
     try countBuckets()
-    return try tables.bucketQueries.nextExpiry { !paused.contains($0.key) }
+    return try tables.bucketQueries.nextExpiry(where: isOpen)
   }
 
   /// The least spread beyond `spread` among entries that wait for the end of this outage.
   package func nextWoken(
-    origin: Origin, outage: Int64, beyond spread: Double = -1, notOf paused: Set<EntryKey>
+    origin: Origin, outage: Int64, beyond spread: Double = -1, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> Double? {
     try countBuckets()
     var least: Double?
-    for bucket in try tables.bucketQueries.waking(to: origin) where !paused.contains(bucket.key) {
+    for bucket in try tables.bucketQueries.waking(to: origin) where isOpen(bucket) {
       let next = try tables.entries.nextSpread(in: bucket.number, outage: outage, beyond: spread)
       if let next { least = min(least ?? next, next) }
     }
@@ -216,6 +220,8 @@ package class Reader {
 
   /// Counts of the running transaction reach the table before it is read.
   private func countBuckets() throws(StoreError) {
+    // The limits of groups are read with their members.
+    try tables.groups.flush()
     try tables.buckets.flush()
   }
 
@@ -225,8 +231,8 @@ package class Reader {
     try tables.outcomes.journaled(eventID: eventID)
   }
 
-  package func outcome(eventID: String) throws(StoreError) -> (number: Int64, outcome: Outcome)? {
-    try tables.outcomes.journaled(eventID: eventID).map { ($0.number, $0.outcome) }
+  package func outcome(eventID: String) throws(StoreError) -> (number: Int64, record: Record)? {
+    try tables.outcomes.journaled(eventID: eventID).map { ($0.number, $0.record) }
   }
 
   /// Outcomes with numbers above `number`, oldest first: at most `limit` and `maxBytes` of text, but at least

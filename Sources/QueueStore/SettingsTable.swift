@@ -15,12 +15,18 @@ final class SettingsTable {
   private let pausedKeys: Statement
   private let pauseKey: Statement
   private let resumeKey: Statement
+  private let selectPausedGroups: Statement
+  private let pauseGroup: Statement
+  private let resumeGroup: Statement
   private let patches: Statement
   private let insertPatch: Statement
   private let deletePatch: Statement
   private let outages: Statement
   private let setOutage: Statement
   private let endEveryOutage: Statement
+
+  /// What `paused_group` holds; nil until somebody asks, and after a rollback.
+  private var pausedGroupsRead: Set<EntryGroup>?
 
   init(_ connection: Connection) {
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
@@ -29,6 +35,9 @@ final class SettingsTable {
     pausedKeys = statement("SELECT key FROM paused_key")
     pauseKey = statement("INSERT OR IGNORE INTO paused_key (key) VALUES (?)")
     resumeKey = statement("DELETE FROM paused_key WHERE key = ?")
+    selectPausedGroups = statement("SELECT name FROM paused_group")
+    pauseGroup = statement("INSERT OR IGNORE INTO paused_group (name) VALUES (?)")
+    resumeGroup = statement("DELETE FROM paused_group WHERE name = ?")
     patches = statement("SELECT number, headers, keys, origin FROM header_patch ORDER BY number")
     insertPatch = statement(
       "INSERT OR IGNORE INTO header_patch (number, headers, keys, origin) VALUES (?, ?, ?, ?)")
@@ -46,6 +55,7 @@ final class SettingsTable {
     gates.wifiOnly = try json(.wifiOnly)?.bool ?? false
     gates.headerRevision = try headerRevision()
     gates.pausedKeys = Set(try storedPausedKeys())
+    gates.pausedGroups = try pausedGroups()
     gates.patches = try storedPatches()
     try outages.each({ _ in }) { row in
       let origin = Origin(text: row.text())
@@ -60,7 +70,22 @@ final class SettingsTable {
     let stored = Set(try storedPausedKeys())
     for key in stored.subtracting(gates.pausedKeys) { try resumeKey.run { $0.bind(key.text) } }
     for key in gates.pausedKeys.subtracting(stored) { try pauseKey.run { $0.bind(key.text) } }
+    let groups = try pausedGroups()
+    for group in groups.subtracting(gates.pausedGroups) { try resumeGroup.run { $0.bind(group.text) } }
+    for group in gates.pausedGroups.subtracting(groups) { try pauseGroup.run { $0.bind(group.text) } }
+    pausedGroupsRead = gates.pausedGroups
   }
+
+  /// Asked for each entry that is written.
+  func pausedGroups() throws(StoreError) -> Set<EntryGroup> {
+    if let pausedGroupsRead { return pausedGroupsRead }
+    let groups = Set(try selectPausedGroups.all { EntryGroup($0.text()) })
+    pausedGroupsRead = groups
+    return groups
+  }
+
+  /// The transaction was rolled back.
+  func forget() { pausedGroupsRead = nil }
 
   func save(wifiOnly: Bool) throws(StoreError) {
     try save(.wifiOnly, text: wifiOnly ? "true" : "false")

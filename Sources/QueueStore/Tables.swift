@@ -7,6 +7,8 @@ final class Tables {
   let moved: MovedTable
   let buckets: BucketTable
   let bucketQueries: BucketQueries
+  let groups: GroupTable
+  let members: MemberTable
   let outcomes: OutcomeTable
   let settings: SettingsTable
   let diagnostics: DiagnosticTable
@@ -21,9 +23,9 @@ final class Tables {
     moved = try MovedTable(connection)
     let settings = SettingsTable(connection)
     self.settings = settings
-    buckets = try BucketTable(connection) { bucket throws(StoreError) in
-      try settings.coveringRevision(of: bucket)
-    }
+    buckets = try BucketTable(connection, settings)
+    groups = try GroupTable(connection)
+    members = MemberTable(connection)
     bucketQueries = BucketQueries(connection)
     outcomes = try OutcomeTable(connection)
     diagnostics = DiagnosticTable(connection)

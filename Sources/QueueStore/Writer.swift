@@ -34,46 +34,81 @@ package final class Writer: Reader {
 
   /// Adds a new entry. A damaged row of the same id gives way.
   package func insert(_ entry: Entry) throws(StoreError) {
-    let bucket = try tables.buckets.number(of: entry)
+    let place = try tables.buckets.place(of: entry)
+    let group = try tables.groups.number(for: entry)
+    let row = EntryRow.Place(bucket: place.bucket, group: group, turn: turn)
     do throws(StoreError) {
-      try tables.entries.insert(entry, bucket: bucket, turn: turn)
+      try tables.entries.insert(entry, in: row)
     } catch {
       guard error.isUniqueness, let damaged = try tables.entries.damaged(id: entry.id) else { throw error }
       try removeDamaged(damaged)
-      try tables.entries.insert(entry, bucket: bucket, turn: turn)
+      try tables.entries.insert(entry, in: row)
     }
-    try tables.buckets.add(entry)
+    tables.buckets.add(entry.state, expiresAt: entry.expiresAt, to: place)
+    if let group {
+      tables.groups.change(group) {
+        $0.add(entry, in: place)
+        $0.host = entry.host
+      }
+    }
     tables.bodies.claim(entry.body)
   }
 
   /// Replaces the row of `old` as it was read.
   package func update(_ new: Entry, from old: Entry) throws(StoreError) {
-    let bucket = try tables.buckets.number(of: new)
+    let (place, oldPlace) = (try tables.buckets.place(of: new), try self.place(of: old))
+    let group = try tables.groups.number(for: new)
     try tables.entries.update(
-      new, from: old, bucket: bucket, turn: turn, withText: !new.hasSameText(as: old))
-    try tables.buckets.remove(old)
-    try tables.buckets.add(new)
+      new, from: old, in: EntryRow.Place(bucket: place.bucket, group: group, turn: turn),
+      isMoved: place.bucket != oldPlace.bucket, withText: !new.hasSameText(as: old))
+    tables.buckets.remove(old.state, from: oldPlace)
+    tables.buckets.add(new.state, expiresAt: new.expiresAt, to: place)
+    if let left = try tables.groups.number(for: old) {
+      tables.groups.change(left) { $0.remove(old, from: oldPlace) }
+    }
+    if let group {
+      tables.groups.change(group) {
+        $0.add(new, in: place)
+        if new.host != old.host || new.group != old.group { $0.host = new.host }
+        if new.attempts > old.attempts { $0.noteAttempt(at: new.updatedAt) }
+      }
+      if !new.isLive && new.state != old.state { tables.groups.noteSettled(group) }
+    }
     if new.body.place != old.body.place { tables.bodies.claim(new.body) }
   }
 
   /// Deletes the row and every byte of its body; a body file is unlinked after the commit.
-  package func delete(_ entry: Entry) throws(StoreError) {
-    try tables.buckets.remove(entry)
+  ///
+  /// - Parameter leavesGroup: It does not count as a member any more; else what it has been still counts.
+  package func delete(_ entry: Entry, leavesGroup: Bool = false) throws(StoreError) {
+    let place = try place(of: entry)
+    tables.buckets.remove(entry.state, from: place)
+    if let group = try tables.groups.number(for: entry) {
+      tables.groups.change(group) {
+        if leavesGroup || entry.isLive { $0.remove(entry, from: place) } else { $0.removeRow() }
+      }
+    }
     try tables.bodies.release(entry.body, of: entry.number)
     try tables.entries.delete(entry.number, hasParts: entry.parts != nil)
+  }
+
+  /// Where the row of an entry counts: that of a member can lie behind a pause of its group.
+  private func place(of entry: Entry) throws(StoreError) -> BucketTable.Place {
+    guard entry.group != nil, let bucket = try tables.entries.bucket(of: entry.number) else {
+      return try tables.buckets.place(of: entry)
+    }
+    return try tables.buckets.place(bucket)
   }
 
   /// As `Reader.expiring`. Rows that cannot be read go when their deadline has come, so that nobody waits for
   /// them.
   package override func expiring(
-    at wall: Int64, notOf paused: Set<EntryKey>, limit: Int
+    at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
-    let entries = try super.expiring(at: wall, notOf: paused, limit: limit)
+    let entries = try super.expiring(at: wall, limit: limit, where: isOpen)
     guard entries.isEmpty, limit > 0 else { return entries }
     var removed = 0
-    for bucket in try tables.bucketQueries.expiring(
-      at: wall, limit: limit, where: { !paused.contains($0.key) })
-    {
+    for bucket in try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen) {
       for number in try tables.entries.damaged(in: bucket.number, expiredAt: wall) {
         try removeDamaged(number)
         removed += 1
@@ -88,7 +123,9 @@ package final class Writer: Reader {
 
   private func removeDamaged(_ number: Int64) throws(StoreError) {
     if let standing = try tables.entries.standing(number) {
-      try tables.buckets.remove(standing.state, from: standing.bucket)
+      let place = try tables.buckets.place(standing.bucket)
+      tables.buckets.remove(standing.state, from: place)
+      if let group = standing.group { try removeDamagedMember(standing.state, of: group, from: place) }
     }
     try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
     try tables.entries.delete(number, hasParts: true)
@@ -123,20 +160,21 @@ package final class Writer: Reader {
 
   /// Notes that an attempt of the entry begins: its bucket comes after the others now.
   package func markServed(_ entry: Entry) throws(StoreError) {
-    try tables.buckets.serve(entry)
+    tables.buckets.serve(try place(of: entry))
   }
 
   /// Lets go of everything that waits for credentials and that the newest patch, saved before, covers. Writes
   /// buckets, not entries (D1).
   package func releaseAwaitingAuth(keys: Set<EntryKey>?, origin: Origin?) throws(StoreError) {
+    try tables.groups.flush()
     try tables.buckets.release(revision: try tables.settings.headerRevision(), keys: keys, origin: origin)
   }
 
   // MARK: Outcomes
 
   /// Journals an outcome. Its number.
-  package func append(_ outcome: Outcome) throws(StoreError) -> Int64 {
-    try tables.outcomes.append(outcome)
+  package func append(_ record: Record) throws(StoreError) -> Int64 {
+    try tables.outcomes.append(record)
   }
 
   /// One more delivery.
@@ -155,7 +193,7 @@ package final class Writer: Reader {
 
   // MARK: Settings and diagnostics
 
-  /// `paused` and `pausedKeys`.
+  /// `paused`, `pausedKeys` and `pausedGroups`. Members that wait are set apart later (`setApart`).
   package func savePause(_ gates: Gates) throws(StoreError) { try tables.settings.savePause(gates) }
 
   package func save(wifiOnly: Bool) throws(StoreError) { try tables.settings.save(wifiOnly: wifiOnly) }

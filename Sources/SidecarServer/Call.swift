@@ -21,11 +21,11 @@ struct Call {
 
   /// The reply that turns an engine's answer into a frame.
   func reply<Value: Sendable>(
-    about entry: EntryID? = nil, _ write: @escaping @Sendable (Value, inout JSONWriter) -> Void
+    about entries: [EntryID] = [], _ write: @escaping @Sendable (Value, inout JSONWriter) -> Void
   ) -> Completion<Value> {
     { [id, connection] result in
       switch result {
-      case .success(let value): connection.answer(id, about: entry) { write(value, &$0) }
+      case .success(let value): connection.answer(id, about: entries) { write(value, &$0) }
       case .failure(let refusal): connection.refuse(id, RPCError(refusal))
       }
     }
@@ -55,6 +55,14 @@ extension RPCError {
     self.init(.invalid, "\(input.path): \(input.message)", path: input.path)
   }
 
+  /// What is wrong with one of many requests, which stands at `path`.
+  private init(_ error: RPCError, of path: String) {
+    let joint = error.path == nil ? ": " : "."
+    self.init(
+      code: error.code, kind: error.kind, message: path + joint + error.message,
+      path: error.path.map { "\(path).\($0)" } ?? path, extra: error.extra)
+  }
+
   init(_ refusal: Refusal) {
     switch refusal {
     case .invalid(let input): self.init(input)
@@ -63,6 +71,8 @@ extension RPCError {
     case .fileMissing(let input): self.init(.fileMissing, "\(input.path): \(input.message)", path: input.path)
     case .storage(let message): self.init(.storage, "the store cannot be written: \(message)")
     case .shutdown: self.init(.shutdown, "the sidecar is ending; nothing was kept of this call")
+    case .entry(let index, let refusal):
+      self.init(RPCError(refusal), of: JSONPath.element(index, of: "entries"))
     }
   }
 }

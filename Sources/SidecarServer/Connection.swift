@@ -54,21 +54,22 @@ final class Connection: Host {
   /// The id belongs to a request that has no answer yet.
   func isInFlight(_ id: RequestID) -> Bool { content.withLock { $0.inFlight.contains(id) } }
 
-  /// Answers a request; `entry` when it is about one, so that the reply precedes every event about it.
-  func answer(_ id: RequestID, about entry: EntryID? = nil, _ result: (inout JSONWriter) -> Void) {
-    put(Reply.result(id: id, result), answering: id, about: entry)
+  /// Answers a request; `entries` are those that it is about, so that the reply precedes every event about
+  /// them.
+  func answer(_ id: RequestID, about entries: [EntryID] = [], _ result: (inout JSONWriter) -> Void) {
+    put(Reply.result(id: id, result), answering: id, about: entries)
   }
 
   func refuse(_ id: RequestID?, _ error: RPCError) {
-    put(Reply.error(id: id, error), answering: id, about: nil)
+    put(Reply.error(id: id, error), answering: id, about: [])
   }
 
   /// The first line to an attached process, which is no frame of the protocol.
-  func greet(_ line: [UInt8]) { add { $0.outbox.reply(line, about: nil) } }
+  func greet(_ line: [UInt8]) { add { $0.outbox.reply(line, about: []) } }
 
-  private func put(_ frame: [UInt8], answering id: RequestID?, about entry: EntryID?) {
+  private func put(_ frame: [UInt8], answering id: RequestID?, about entries: [EntryID]) {
     add { content in
-      content.outbox.reply(frame, about: entry)
+      content.outbox.reply(frame, about: entries)
       if let id { content.inFlight.end(id) }
     }
   }

@@ -6,8 +6,9 @@ import QueueModel
 /// The methods by name, as one connection may call them.
 struct MethodTable {
   private static let served: [any (ServedMethod & Sendable).Type] = [
-    Initialize.self, Configure.self, EnqueueMethod.self, Cancel.self, Retry.self, Pause.self,
-    Resume.self, SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self, Subscribe.self,
+    Initialize.self, Configure.self, EnqueueMethod.self, EnqueueAll.self, Cancel.self, Retry.self,
+    Pause.self, Resume.self, SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self,
+    Subscribe.self,
     Unsubscribe.self, AckEvents.self, ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self,
     StatsMethod.self, Explain.self, Ping.self, AdvanceClock.self, Shutdown.self, Discover.self,
   ]

@@ -28,6 +28,14 @@ enum Notifications {
     notification(.settled) { outcome.write(into: &$0, deliveries: deliveries) }
   }
 
+  static func group(_ status: GroupStatus) -> [UInt8] {
+    notification(.group) { status.write(into: &$0) }
+  }
+
+  static func groupSettled(_ outcome: GroupOutcome, deliveries: Int64) -> [UInt8] {
+    notification(.groupSettled) { outcome.write(into: &$0, deliveries: deliveries) }
+  }
+
   static func resync() -> [UInt8] {
     notification(.resync) { $0.object { _ in } }
   }

@@ -5,8 +5,8 @@ import QueueEngine
 import QueueModel
 
 /// What one connection still has to read, in order. Bounded for a host that does not read: replies are kept,
-/// outcomes are bounded by their window, `state` and `progress` keep the newest value of an id, attempts are
-/// dropped.
+/// outcomes are bounded by their window, `state`, `progress` and `group` keep the newest value of an id or
+/// group, attempts are dropped.
 struct Outbox {
   private enum Item {
     case frame([UInt8], isReply: Bool)
@@ -14,6 +14,7 @@ struct Outbox {
     /// stands further behind, so that no event overtakes another about the same id.
     case row(EntryID, ticket: UInt64)
     case progress(EntryID, ticket: UInt64)
+    case group(EntryGroup, ticket: UInt64)
     case resync
     case taken
   }
@@ -36,8 +37,9 @@ struct Outbox {
   /// Bytes of the rows that wait.
   private(set) var rowBytes = 0
   private var progress: [EntryID: Waiting<(sent: Int64, total: Int64)>] = [:]
+  private var groups: [EntryGroup: Waiting<GroupStatus>] = [:]
   private var needsResync = false
-  /// Attempt events and progress that were left out.
+  /// Attempt events, progress and groups that were left out.
   private(set) var dropped: Int64 = 0
 
   /// Unwritten bytes from which events are merged.
@@ -55,10 +57,10 @@ struct Outbox {
   /// The reader is behind, so that events of a walk can wait.
   var isBehind: Bool { bytes > 64 << 10 }
 
-  /// A reply. Before one about an entry, an older row of it that still waits is left out: the reply has a
-  /// newer.
-  mutating func reply(_ frame: [UInt8], about id: EntryID?) {
-    if let id { removeRow(of: id) }
+  /// A reply. Before one about entries, older rows of them that still wait are left out: the reply has newer
+  /// ones.
+  mutating func reply(_ frame: [UInt8], about ids: [EntryID] = []) {
+    for id in ids { removeRow(of: id) }
     append(frame, isReply: true)
   }
 
@@ -69,6 +71,9 @@ struct Outbox {
     case .attempt(let attempt):
       if bytes > Outbox.mergeBytes { dropped += 1 } else { append(Notifications.attempt(attempt)) }
     case .settled(let outcome, let deliveries): append(Notifications.settled(outcome, deliveries: deliveries))
+    case .group(let status): add(status)
+    case .groupSettled(let outcome, let deliveries):
+      append(Notifications.groupSettled(outcome, deliveries: deliveries))
     case .resync: resync()
     }
   }
@@ -109,6 +114,17 @@ struct Outbox {
     items.append(.progress(id, ticket: lastTicket))
   }
 
+  private mutating func add(_ status: GroupStatus) {
+    if groups.removeValue(forKey: status.group) != nil { noteReplaced() }
+    guard bytes > Outbox.mergeBytes else { return append(Notifications.group(status)) }
+    guard groups.count < Outbox.mergeLimit else {
+      dropped += 1
+      return
+    }
+    groups[status.group] = Waiting(value: status, ticket: nextTicket())
+    items.append(.group(status.group, ticket: lastTicket))
+  }
+
   private mutating func nextTicket() -> UInt64 {
     lastTicket += 1
     return lastTicket
@@ -133,6 +149,7 @@ struct Outbox {
       case .frame, .resync: true
       case .row(let id, let ticket): rows[id]?.ticket == ticket
       case .progress(let id, let ticket): progress[id]?.ticket == ticket
+      case .group(let group, let ticket): groups[group]?.ticket == ticket
       case .taken: false
       }
     }
@@ -161,6 +178,10 @@ struct Outbox {
         guard let waiting = progress[id], waiting.ticket == ticket else { continue }
         progress[id] = nil
         taken += Notifications.progress(id, sent: waiting.value.sent, total: waiting.value.total)
+      case .group(let group, let ticket):
+        guard let waiting = groups[group], waiting.ticket == ticket else { continue }
+        groups[group] = nil
+        taken += Notifications.group(waiting.value)
       case .resync:
         needsResync = false
         taken += Notifications.resync()

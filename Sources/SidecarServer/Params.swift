@@ -84,6 +84,24 @@ struct Params {
     do { return try EntryKey(reading: json, path: name) } catch { throw RPCError(error) }
   }
 
+  func group(_ name: String) throws(RPCError) -> EntryGroup? {
+    guard let json = members[name] else { return nil }
+    do { return try EntryGroup(reading: json, path: name) } catch { throw RPCError(error) }
+  }
+
+  /// A set of groups; nil when the member is absent.
+  func groups(_ name: String = "groups") throws(RPCError) -> Set<EntryGroup>? {
+    guard let json = members[name] else { return nil }
+    guard json.kind == .array else { throw wrong(name, "must be an array of groups") }
+    var groups: Set<EntryGroup> = []
+    for (index, element) in json.elements().enumerated() {
+      do { groups.insert(try EntryGroup(reading: element, path: "\(name)[\(index)]")) } catch {
+        throw RPCError(error)
+      }
+    }
+    return groups
+  }
+
   /// A set of keys; nil when the member is absent, so that a mistake in it cannot mean everything (B245).
   func keys(_ name: String = "keys") throws(RPCError) -> Set<EntryKey>? {
     guard let json = members[name] else { return nil }

@@ -89,7 +89,7 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
     call("configure", lifetimeMs=3_600_000, retry={"backoff": {"baseMs": 50, "maxMs": 100, "jitter": 0}},
          concurrency={"total": 4, "reservedHigh": 1, "partsPerEntry": 2, "perOrigin": 4},
          timeouts={"connectMs": 5000, "stallMs": 5000, "responseMs": 5000}, http2=False, proxy=None, tls=None)
-    sidecar.subscribe(window=16)
+    sidecar.subscribe("state", "progress", "attempt", "settled", "group", "groupSettled", window=16)
     enqueue(sidecar, server.url("/x?secret=1"), id="plain", vars={"a": [1, None]}, data={"x": 1.50})
     enqueue(sidecar, server.url("/retried"), id="retried", vars=[1], priority="high")
     enqueue(sidecar, server.url("/refused"), id="refused", accept=[{"status": 409}])
@@ -121,6 +121,14 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
         refused = sidecar.answer(sidecar.send(*wrong))
         assert refused["error"]["data"]["code"] in ("E_RUNNING", "E_FILE_MISSING")
     call("cancel", id="waits")
+    call("pause", groups=["g"])
+    call("enqueueAll", entries=[{"id": "member", "key": "k", "group": "g", "weight": 2.5, "deadlineMs": 60_000,
+                                 "groupDeadlineMs": 60_000, "request": {"url": server.url("/x")}}])
+    call("explain", group="g")
+    call("getRequests", group="g")
+    call("resume", groups=["g"])
+    sidecar.settled("member")
+    call("cancel", group="g")
     call("setWifiOnly", wifiOnly=True)
     call("setNetwork", type="cellular", metered=True)
     enqueue(sidecar, server.url("/x"), id="wifi")
@@ -145,7 +153,7 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
     call("shutdown", mode="drain")
     assert sidecar.wait_exit(10) == 0
     kinds = {frame["method"] for frame in sidecar.frames if "method" in frame}
-    assert kinds >= {"state", "attempt", "settled", "progress"}
+    assert kinds >= {"state", "attempt", "settled", "progress", "group", "groupSettled"}
     # Of the methods, only that of another clock is missing; it has a conversation of its own.
     assert {message["method"] for message in session.sent} | {"advanceClock"} == {
         method["name"] for method in VALIDATOR.document["methods"] if method.get("x-since") != "next"}

@@ -43,12 +43,21 @@ enum Sample {
     #"{"url":"\#(url)","file":"\#(path)"\#(more.isEmpty ? "" : "," + more)}"#
   }
 
+  /// - Parameter more: Members beside key and request, with a comma in front.
   static func enqueue(
-    _ id: String, key: String = "k", vars: String = "null", _ request: String = data()
+    _ id: String, key: String = "k", vars: String = "null", _ request: String = data(), more: String = ""
   ) throws -> Enqueue {
-    Enqueue(
-      id: EntryID(id), key: EntryKey(key), vars: JSON(trusted: Array(vars.utf8)),
-      request: try Descriptor(reading: JSON(checking: Array(request.utf8))))
+    let text = #"{"key":"k","vars":\#(vars),"request":\#(request)\#(more)}"#
+    var enqueue = try Enqueue(reading: JSON(checking: Array(text.utf8))) { EntryID(id) }
+    enqueue.key = EntryKey(key)
+    return enqueue
+  }
+
+  /// A member of `group`.
+  static func member(_ id: String, of group: String = "g", _ n: Int = 1, _ more: String = "") throws
+    -> Enqueue
+  {
+    try enqueue(id, data(n), more: #","group":"\#(group)"\#(more.isEmpty ? "" : "," + more)"#)
   }
 
   static func headers(_ json: String) throws -> HeaderFields {
@@ -83,6 +92,23 @@ extension Harness {
     return replies
   }
 
+  func enqueueAll(_ enqueues: [Enqueue]) throws -> [EnqueueAnswer] {
+    try beginEnqueueAll(enqueues).get()
+  }
+
+  /// Without waiting for the reply.
+  func beginEnqueueAll(_ enqueues: [Enqueue]) -> Replies<[EnqueueAnswer]> {
+    let replies = Replies<[EnqueueAnswer]>()
+    let host = host
+    let completion = replies.completion
+    send(
+      .enqueueAll(enqueues, from: hostID) {
+        host.note(reply: "all")
+        completion($0)
+      })
+    return replies
+  }
+
   func call<Value>(_ command: (@escaping Completion<Value>) -> Command) throws -> Value {
     let replies = Replies<Value>()
     send(command(replies.completion))
@@ -103,11 +129,25 @@ extension Harness {
   }
 
   func pause(_ keys: String...) throws {
-    try call { .pause(keys.isEmpty ? nil : Set(keys.map { EntryKey($0) }), $0) }
+    try call { .pause(keys.isEmpty ? nil : PauseScope(keys: Set(keys.map { EntryKey($0) })), $0) }
   }
 
   func resume(_ keys: String...) throws {
-    try call { .resume(keys.isEmpty ? nil : Set(keys.map { EntryKey($0) }), $0) }
+    try call { .resume(keys.isEmpty ? nil : PauseScope(keys: Set(keys.map { EntryKey($0) })), $0) }
+  }
+
+  func pause(group: String) throws {
+    try call { .pause(PauseScope(groups: [EntryGroup(group)]), $0) }
+  }
+
+  func resume(group: String) throws {
+    try call { .resume(PauseScope(groups: [EntryGroup(group)]), $0) }
+  }
+
+  func cancel(group: String) throws { try call { .cancelGroup(EntryGroup(group), $0) } }
+
+  func explain(group: String) throws -> GroupExplanation? {
+    try call { .explainGroup(EntryGroup(group), $0) }
   }
 
   func patch(_ json: String, keys: [String]? = nil, origin: String? = nil) throws {

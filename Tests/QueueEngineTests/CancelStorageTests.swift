@@ -166,5 +166,5 @@ import Testing
 }
 
 extension Harness {
-  fileprivate func pause(keys: Set<EntryKey>) throws { try call { .pause(keys, $0) } }
+  fileprivate func pause(keys: Set<EntryKey>) throws { try call { .pause(PauseScope(keys: keys), $0) } }
 }

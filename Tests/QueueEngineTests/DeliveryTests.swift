@@ -162,10 +162,10 @@ import Testing
   func kinds(kind: Subscription.Kind) throws {
     let harness = try Harness()
     try harness.subscribe([kind])
-    try harness.enqueue()
+    _ = try harness.enqueueAll([Sample.member("a")])
     try harness.answer(200)
     let names = harness.host.names.filter { !$0.hasPrefix("reply") }
-    #expect(!names.isEmpty && names.allSatisfy { $0.hasPrefix(kind.rawValue) })
+    #expect(!names.isEmpty && names.allSatisfy { $0.hasPrefix("\(kind.rawValue) ") })
   }
 
   // MARK: Several hosts

@@ -91,7 +91,7 @@ import Testing
     let harness = try Harness()
     try harness.subscribe()
     try harness.enqueue()
-    try harness.call { .pause([], $0) }
+    try harness.call { .pause(PauseScope(), $0) }
     #expect(harness.transport.running.count == 1)
     try harness.pause()
     harness.host.clear()

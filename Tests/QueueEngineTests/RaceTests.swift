@@ -14,7 +14,7 @@ import Testing
       .enqueue(try Sample.enqueue("a", Sample.data(1)), from: harness.hostID, first.completion),
       .enqueue(try Sample.enqueue("a", Sample.data(2)), from: harness.hostID, second.completion),
       .enqueue(try Sample.enqueue("b", key: "p"), from: harness.hostID) { _ in },
-      .pause([EntryKey("p")], paused.completion))
+      .pause(PauseScope(keys: [EntryKey("p")]), paused.completion))
     #expect(try first.get().disposition == .created)
     #expect(try second.get().disposition == .replaced)
     try paused.get()

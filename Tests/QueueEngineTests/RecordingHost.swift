@@ -35,6 +35,14 @@ final class RecordingHost: Host {
     }
   }
 
+  var groups: [GroupStatus] { all.compactMap { if case .group(let status) = $0 { status } else { nil } } }
+
+  var groupsSettled: [(outcome: GroupOutcome, deliveries: Int64)] {
+    all.compactMap {
+      if case .groupSettled(let outcome, let deliveries) = $0 { (outcome, deliveries) } else { nil }
+    }
+  }
+
   var eventIDs: [String] { settled.map(\.outcome.eventID) }
 
   var attempts: [AttemptEvent] { all.compactMap { if case .attempt(let event) = $0 { event } else { nil } } }
@@ -49,6 +57,8 @@ final class RecordingHost: Host {
         case .event(.progress(let id, let sent, _)): "progress \(id) \(sent)"
         case .event(.attempt(let event)): "attempt \(event.id) \(event.attempt)"
         case .event(.settled(let outcome, _)): "settled \(outcome.id) \(outcome.settlement.kind.rawValue)"
+        case .event(.group(let status)): "group \(status.group)"
+        case .event(.groupSettled(let outcome, _)): "groupSettled \(outcome.group)"
         case .event(.resync): "resync"
         }
       }

@@ -30,7 +30,7 @@ extension Simulation {
           throw Broken(rule: "\(id) went from generation \(before) to \(answer.generation)")
         }
         accepted[id] = answer.generation
-      case .resumed, .redelivered:
+      case .resumed, .redelivered, .kept:
         if accepted[id] != answer.generation { throw Broken(rule: "\(id) changed its generation") }
       }
     }
@@ -55,7 +55,7 @@ extension Simulation {
       case .state(let row): states[row.id] = row.state
       case .progress(let id, let sent, let total):
         if sent > total { throw Broken(rule: "\(id) has sent \(sent) of \(total)") }
-      case .resync: break
+      case .resync, .group, .groupSettled: break
       case .attempt(let event):
         guard requestIDs.insert(event.requestID).inserted else {
           throw Broken(rule: "two attempt events for one request")

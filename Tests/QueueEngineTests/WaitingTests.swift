@@ -262,7 +262,7 @@ import Testing
     let harness = try Harness()
     try harness.subscribe()
     for keys in [[], ["k"]] as [[String]] {
-      let set = keys.isEmpty ? nil : Set(keys.map { EntryKey($0) })
+      let set = keys.isEmpty ? nil : PauseScope(keys: Set(keys.map { EntryKey($0) }))
       harness.host.clear()
       try harness.call { .pause(set, $0) }
       try expiring(harness, in: 500)

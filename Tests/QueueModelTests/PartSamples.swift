@@ -111,7 +111,7 @@ struct Chunked {
         entry.replaced(
           by: enqueue, body: nil, gates: gates, lifetimeMs: lifetimeMs, now: now, randomness: bits))
       plan = request.partList
-    case .create, .redeliver, .refuseRunning: break
+    case .create, .redeliver, .keep, .refuseRunning: break
     }
     return rule
   }

@@ -91,12 +91,13 @@ func descriptor(
 func entry(
   _ number: Int64, id: String? = nil, key: String = "k", vars: String = "{}", request: Descriptor? = nil,
   body: StagedBody = .none, headerRevision: Int64 = 0, expiresAt: Int64 = 2_000_000_000_000,
-  state: Entry.State = .queued(Entry.Wait(due: 0))
+  state: Entry.State = .queued(Entry.Wait(due: 0)), group: String? = nil, weight: Double? = nil
 ) throws -> Entry {
   Entry(
     number: number, id: EntryID(id ?? "e\(number)"), key: EntryKey(key), vars: try json(vars), generation: 1,
     request: try request ?? descriptor(), body: body, idempotencyKey: nil, headerRevision: headerRevision,
-    expiresAt: expiresAt, state: state, createdAt: start.wall, updatedAt: start.wall)
+    expiresAt: expiresAt, state: state, createdAt: start.wall, updatedAt: start.wall,
+    group: group.map { EntryGroup($0) }, weight: weight)
 }
 
 func outcome(_ eventID: String, of entry: Entry) -> Outcome {
@@ -115,6 +116,8 @@ func picture(_ entry: Entry?) -> String {
     \(String(decoding: entry.request.storedText, as: UTF8.self)) \(entry.body) \(entry.idempotencyKey ?? "-")
     \(entry.headerRevision) \(entry.expiresAt) \(entry.state) \(entry.attempts) \(entry.failures)
     \(entry.bytesSent) \(entry.lastRequestID ?? "-") \(entry.createdAt) \(entry.updatedAt)
+    \(entry.group?.text ?? "-") \(entry.weight ?? 0) \(entry.deadlineMs ?? 0) \(entry.firstAttemptAt ?? 0)
+    \(String(describing: entry.kept))
     """
 }
 
@@ -123,4 +126,16 @@ func withDatabase<Value>(
   of directory: String, _ work: (Connection) throws -> Value
 ) throws -> Value {
   try work(try Connection(path: Array("\(directory)/queue.db".utf8), .readWrite))
+}
+
+extension Writer {
+  func append(_ outcome: Outcome) throws -> Int64 { try append(.entry(outcome)) }
+}
+
+extension JournaledOutcome {
+  /// Of an entry.
+  var outcome: Outcome {
+    guard case .entry(let outcome) = record else { preconditionFailure("the outcome of a group") }
+    return outcome
+  }
 }

@@ -144,10 +144,10 @@ struct RoundTripTests {
     try store.write(durable: true) { try $0.insert(entry(1, expiresAt: 50)) }
     try withDatabase(of: directory.queue) { try $0.execute("UPDATE entry_text SET request = '1'") }
     try store.write(durable: true) { writer in
-      try #expect(writer.expiring(at: 49, notOf: [], limit: 8).isEmpty)
-      try #expect(writer.nextExpiry(notOf: []) == 50)
-      try #expect(writer.expiring(at: 50, notOf: [], limit: 8).isEmpty)
-      try #expect(writer.nextExpiry(notOf: []) == nil)
+      try #expect(writer.expiring(at: 49, limit: 8) { _ in true }.isEmpty)
+      try #expect(writer.nextExpiry { _ in true } == 50)
+      try #expect(writer.expiring(at: 50, limit: 8) { _ in true }.isEmpty)
+      try #expect(writer.nextExpiry { _ in true } == nil)
     }
     try #expect(store.reader.counts().isEmpty)
     try store.write(durable: true) { try #expect($0.takeDiagnostics().map(\.level) == [.error]) }

@@ -33,10 +33,10 @@ struct OutboxTests {
 
   @Test("Replies and events keep their order while the reader keeps up")
   mutating func order() throws {
-    outbox.reply(Self.reply("1"), about: try Events.id("a"))
+    outbox.reply(Self.reply("1"), about: [try Events.id("a")])
     outbox.event(.state(try Events.row("a", sent: 1)))
     outbox.event(.progress(id: try Events.id("a"), bytesSent: 2, totalBytes: 9))
-    outbox.reply(Self.reply("2"), about: nil)
+    outbox.reply(Self.reply("2"), about: [])
     outbox.event(.state(try Events.row("a", sent: 3)))
     #expect(takeAll() == ["reply 1", "state a 1", "progress a 2", "reply 2", "state a 3"])
     #expect(outbox.bytes == 0 && outbox.replyBytes == 0)
@@ -44,7 +44,7 @@ struct OutboxTests {
 
   @Test("Beyond the limit the newest row of an id stays, where the newest stood")
   mutating func newestRow() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     outbox.event(.state(try Events.row("a", sent: 1)))
     outbox.event(.state(try Events.row("b", sent: 1)))
     outbox.event(.state(try Events.row("a", sent: 2)))
@@ -53,10 +53,10 @@ struct OutboxTests {
 
   @Test("The reply to enqueue precedes every later event about the entry, also when an older one waited")
   mutating func replyPrecedes() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     outbox.event(.state(try Events.row("a", sent: 1)))
     outbox.event(.progress(id: try Events.id("a"), bytesSent: 2, totalBytes: 9))
-    outbox.reply(Self.reply("a"), about: try Events.id("a"))
+    outbox.reply(Self.reply("a"), about: [try Events.id("a")])
     outbox.event(.progress(id: try Events.id("a"), bytesSent: 3, totalBytes: 9))
     outbox.event(.state(try Events.row("a", sent: 4)))
     #expect(takeAll() == ["reply flood", "reply a", "progress a 3", "state a 4"])
@@ -64,16 +64,16 @@ struct OutboxTests {
 
   @Test("A row is never older than one in an earlier reply")
   mutating func rowsOfReplies() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     outbox.event(.state(try Events.row("a", sent: 1)))
-    outbox.reply(Self.reply("page with a 2"), about: nil)
+    outbox.reply(Self.reply("page with a 2"), about: [])
     outbox.event(.state(try Events.row("a", sent: 3)))
     #expect(takeAll() == ["reply flood", "reply page with a 2", "state a 3"])
   }
 
   @Test("The last progress precedes the terminal state, and none follows it")
   mutating func lastProgress() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     outbox.event(.state(try Events.row("a", sent: 0)))
     outbox.event(.progress(id: try Events.id("a"), bytesSent: 4, totalBytes: 9))
     outbox.event(.progress(id: try Events.id("a"), bytesSent: 9, totalBytes: 9))
@@ -83,7 +83,7 @@ struct OutboxTests {
 
   @Test("Rows of at most 1,024 ids wait; one resync stands for more")
   mutating func resync() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     for number in 0..<1024 { outbox.event(.state(try Events.row("\(number)"))) }
     var copy = self
     #expect(copy.takeAll().count == 1025)
@@ -95,7 +95,7 @@ struct OutboxTests {
 
   @Test("Progress of at most 1,024 ids waits; more is dropped and counted")
   mutating func progressLimit() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     for number in 0..<1030 {
       outbox.event(.progress(id: try Events.id("\(number)"), bytesSent: 1, totalBytes: 2))
     }
@@ -107,7 +107,7 @@ struct OutboxTests {
 
   @Test("Rows with large vars are bounded in bytes, and one of any size still comes")
   mutating func largeVars() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     outbox.event(.state(try Events.row("large", varsBytes: 6 << 20)))
     var copy = self
     #expect(copy.takeAll() == ["reply flood", "state large 0"])
@@ -123,7 +123,7 @@ struct OutboxTests {
   mutating func replyBytes() throws {
     let event = Notifications.state(try Events.row("a"))
     outbox.event(.state(try Events.row("a")))
-    outbox.reply(event, about: nil)
+    outbox.reply(event, about: [])
     #expect(outbox.replyBytes == event.count)
     _ = outbox.take(limit: 1)
     #expect(outbox.replyBytes == event.count)
@@ -133,7 +133,7 @@ struct OutboxTests {
 
   @Test("Changes of a few ids without end hold no more than their newest values")
   mutating func churn() throws {
-    outbox.reply(Self.flood, about: nil)
+    outbox.reply(Self.flood, about: [])
     for number in 0..<20_000 {
       outbox.event(.state(try Events.row("\(number % 3)", sent: Int64(number))))
       outbox.event(.progress(id: try Events.id("\(number % 3)"), bytesSent: Int64(number), totalBytes: 1))

@@ -153,15 +153,6 @@ func (c *Client) GetRequests(ctx context.Context, filter Filter) ([]Row, error) 
 	}
 }
 
-// Explanation says why an entry waits.
-type Explanation struct {
-	// ID names the entry, State is where it stands.
-	ID    string `json:"id"`
-	State State  `json:"state"`
-	// Gates are all that hold it back now.
-	Gates []Gate `json:"gates"`
-}
-
 // Explain says everything that holds an entry back now. A sidecar whose Capabilities do not name explain
 // fails it with ErrMethod.
 func (c *Client) Explain(ctx context.Context, id string) (Explanation, error) {

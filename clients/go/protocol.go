@@ -20,8 +20,14 @@ const (
 	// the entry on its connection.
 	MethodEnqueue = "enqueue"
 
+	// Takes many requests into the queue, all of them in one transaction or none (D50). Each is what enqueue
+	// takes; an error names the one that it is about.
+	MethodEnqueueAll = "enqueueAll"
+
 	// Settles a live entry as cancelled; forgets a settled one with its body and its unacknowledged
-	// outcomes. An unknown id resolves (B229 to B231).
+	// outcomes. An unknown id resolves (B229 to B231). With `group`: settles the live members there are,
+	// answered when all have; forgets a group of which every member has settled, with members and outcomes
+	// (D48).
 	MethodCancel = "cancel"
 
 	// Tries an entry now, at somebody's wish (D44). A wait after a failure or for the end of an outage ends,
@@ -32,7 +38,7 @@ const (
 	MethodRetry = "retry"
 
 	// Holds back entries and stops their running attempts; no outcome, and a backoff is kept (D1).
-	// Persisted. An entry is paused while the whole queue or its key is.
+	// Persisted. An entry is paused while the whole queue, its key or its group is.
 	MethodPause = "pause"
 
 	// Ends a pause of the same scope only (B243). A paused entry past expiresAt settles `expired` now (D4).
@@ -56,7 +62,8 @@ const (
 	MethodGetRequests = "getRequests"
 
 	// Says everything that holds an entry back now. An entry that may start, runs or has settled has no
-	// gates; an id that nobody has is refused.
+	// gates; an id that nobody has is refused. With `group`: how the group stands and what holds its live
+	// members back (D48).
 	MethodExplain = "explain"
 
 	// Asks for events on this connection. One subscription a connection; a further call replaces it and
@@ -116,6 +123,14 @@ const (
 
 	// One outcome from the journal, again and again until it is acknowledged.
 	EventSettled = "settled"
+
+	// A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader
+	// gets the newest of each group.
+	EventGroup = "group"
+
+	// Every member of a group has settled. One outcome from the journal, again and again until it is
+	// acknowledged.
+	EventGroupSettled = "groupSettled"
 
 	// State events were lost to this slow reader; read getRequests again. Sent to subscribers of state.
 	EventResync = "resync"
@@ -214,6 +229,9 @@ const (
 
 	// Least distance of two progress events of one id. In milliseconds.
 	limitProgressIntervalMs = 250
+
+	// Most entries of one enqueueAll. In entries.
+	limitEntriesTogether = 1000
 
 	// Most ranges of one chunkPlan. In ranges.
 	limitMaxRanges = 100000

@@ -31,6 +31,24 @@ const (
 	StateCancelled State = "cancelled"
 )
 
+// Enqueued: what became of a request that was enqueued.
+type Enqueued struct {
+	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
+	ID string `json:"id"`
+
+	// Which life of the entry this is, from 1.
+	Generation int64 `json:"generation"`
+
+	// created: new entry. resumed: same body, live; metadata replaced. replaced: different body, which
+	// reopens a settled entry. reopened: settled with an error, same body; runs again. redelivered:
+	// completed and unacknowledged; its outcome comes again and nothing runs (D8). kept: completed and
+	// acknowledged, same body; its row is there for the sake of others, and nothing happens (D42).
+	Disposition string `json:"disposition"`
+
+	// An entry as it stands. On one connection never older than an earlier Row of its id.
+	Row Row `json:"row"`
+}
+
 // Row: an entry as it stands. On one connection never older than an earlier Row of its id.
 type Row struct {
 	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
@@ -42,6 +60,9 @@ type Row struct {
 	// The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order,
 	// number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
 	Vars json.RawMessage `json:"vars"`
+
+	// The entries that it belongs to; absent for none (D48).
+	Group string `json:"group,omitempty"`
 
 	// Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is
 	// `queued` (D2). Clients hand on a state they do not know (D40).
@@ -203,6 +224,9 @@ type Settled struct {
 	// number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
 	Vars json.RawMessage `json:"vars"`
 
+	// The entries that it belongs to; absent for none (D48).
+	Group string `json:"group,omitempty"`
+
 	// Epoch milliseconds at which the entry settled (D21).
 	At Millis `json:"at"`
 
@@ -250,4 +274,62 @@ type Settled struct {
 
 	// user: cancel was called.
 	CancelReason string `json:"cancelReason,omitempty"`
+}
+
+// GroupStatus: a group as it stands (D48).
+type GroupStatus struct {
+	// Names entries that belong together (D48): 1 to 256 bytes of UTF-8, compared byte by byte (D10).
+	Group string `json:"group"`
+
+	// Members by state, each state by its name (D1); also members whose rows have gone. A client hands on a
+	// state that it does not know (D40).
+	Counts map[string]int64 `json:"counts"`
+
+	// Body bytes of all members that have left this machine.
+	BytesSent int64 `json:"bytesSent"`
+
+	// Length of all bodies in bytes.
+	TotalBytes int64 `json:"totalBytes"`
+
+	// What is done of the weights of all members: of a live one by the bytes that it has sent, all of a
+	// completed one, of any other what it had sent when it ended. Goes back only when an attempt starts
+	// again or members join (D48).
+	Progress float64 `json:"progress"`
+}
+
+// SettledCounts: members by how they ended, also those whose rows have gone.
+type SettledCounts struct {
+	// Members that completed.
+	Completed int64 `json:"completed"`
+
+	// Members that settled with an error.
+	Error int64 `json:"error"`
+
+	// Members that were cancelled.
+	Cancelled int64 `json:"cancelled"`
+}
+
+// GroupSettled: every member of a group has settled: one outcome from the journal. It comes again, under
+// the same eventId, until it is acknowledged (D48).
+type GroupSettled struct {
+	// Names the outcome; a version 4 UUID.
+	EventID string `json:"eventId"`
+
+	// Names entries that belong together (D48): 1 to 256 bytes of UTF-8, compared byte by byte (D10).
+	Group string `json:"group"`
+
+	// Epoch milliseconds at which the last member settled (D21).
+	At Millis `json:"at"`
+
+	// Which life of the group this settles, from 1.
+	Generation int64 `json:"generation"`
+
+	// How often this outcome was sent to a host over all starts, this time included.
+	Deliveries int64 `json:"deliveries"`
+
+	// Members by how they ended, also those whose rows have gone.
+	Counts SettledCounts `json:"counts"`
+
+	// Members that have settled with an error, oldest first; the first 100.
+	Failed []string `json:"failed"`
 }

@@ -2,6 +2,8 @@
 
 package outtray
 
+import "encoding/json"
+
 // Range: bytes of a file: `start` is the first, `end` the one after the last; end >= start, and end =
 // start only in the one range of an empty file (D9).
 type Range struct {
@@ -235,6 +237,38 @@ type Descriptor struct {
 	// reference (sent from where they are; they have to stay as they are until the entry settles). Means
 	// nothing to other bodies.
 	Staging Staging `json:"staging,omitempty"`
+}
+
+// EnqueueEntry: one request of enqueueAll: the params of enqueue.
+type EnqueueEntry struct {
+	// Names the entry; absent makes a version 4 UUID. Repeating the call with the same ids is always safe
+	// (D36).
+	ID string `json:"id,omitempty"`
+
+	// Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10).
+	Key string `json:"key"`
+
+	// The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order,
+	// number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
+	Vars json.RawMessage `json:"vars,omitempty"`
+
+	// The HTTP request of an entry. At most one body kind: data, form, file (B31). The body, url and method
+	// make its identity (D5).
+	Request Descriptor `json:"request"`
+
+	// The entries that it belongs to; absent for none (D48).
+	Group string `json:"group,omitempty"`
+
+	// What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at least
+	// 1.
+	Weight float64 `json:"weight,omitempty"`
+
+	// Milliseconds from its first attempt on after which it settles as `expired` (D49).
+	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+
+	// The same for every member of the group, from the first attempt of any; absent leaves what the group
+	// has (D49).
+	GroupDeadlineMs int64 `json:"groupDeadlineMs,omitempty"`
 }
 
 // Priority: default normal. high may use every slot, normal only the unreserved (D25).

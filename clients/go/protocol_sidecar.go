@@ -149,11 +149,42 @@ type ServerPeer struct {
 	Version string `json:"version"`
 }
 
+// Explanation: why an entry waits.
+type Explanation struct {
+	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
+	ID string `json:"id"`
+
+	// Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is
+	// `queued` (D2). Clients hand on a state they do not know (D40).
+	State State `json:"state"`
+
+	// Every gate that is closed for it.
+	Gates []Gate `json:"gates"`
+}
+
+// GroupExplanation: why a group waits (D48).
+type GroupExplanation struct {
+	// Names entries that belong together (D48): 1 to 256 bytes of UTF-8, compared byte by byte (D10).
+	Group string `json:"group"`
+
+	// Members by state, each state by its name (D1); also members whose rows have gone. A client hands on a
+	// state that it does not know (D40).
+	Counts map[string]int64 `json:"counts"`
+
+	// What is done of the weights of all members: of a live one by the bytes that it has sent, all of a
+	// completed one, of any other what it had sent when it ended. Goes back only when an attempt starts
+	// again or members join (D48).
+	Progress float64 `json:"progress"`
+
+	// Live members, oldest first; the first 100.
+	Entries []Explanation `json:"entries"`
+}
+
 // Gate: one thing that holds an entry back.
 type Gate struct {
-	// queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed
-	// attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many
-	// transmissions run as may (D25). store: the database cannot be written (D36, D37).
+	// queue, key, group: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a
+	// failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin:
+	// as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
 	Gate string `json:"gate"`
 
 	// For people.

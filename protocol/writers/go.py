@@ -13,7 +13,8 @@ INITIALISMS = {"ca": "CA", "id": "ID", "url": "URL", "http": "HTTP", "tls": "TLS
 # Schemas that have a Go type of another kind, and those that the client has no use for.
 PLAIN = {"EntryId": "string", "EntryKey": "string", "Url": "string", "Path": "string", "Method": "string",
          "Headers": "map[string]string", "ResponseHeaders": "map[string]string", "Keys": "[]string",
-         "Vars": "json.RawMessage"}
+         "EntryGroup": "string", "Groups": "[]string", "GroupCounts": "map[string]int64",
+         "GroupProgress": "float64", "Vars": "json.RawMessage"}
 UNUSED = {"RequestId", "ErrorData", "Empty", "Resync", "Peer"}
 # Members whose values have names of their own, or that a type in descriptor.go describes.
 NAMED = {"Descriptor.priority": "Priority", "Descriptor.staging": "Staging",
@@ -167,7 +168,8 @@ class Types:
 
 
 # What the sidecar tells of itself rather than of entries.
-ABOUT_ITSELF = ("DiagnosticRecord", "Stats", "ServerLimits", "ServerPeer", "Gate")
+ABOUT_ITSELF = ("DiagnosticRecord", "Stats", "ServerLimits", "ServerPeer", "Gate", "Explanation",
+                "GroupExplanation")
 
 
 def descriptor_enums(document):

@@ -97,7 +97,7 @@ final class Host {
     case .attempt: attempts.append(params)
     case .state: states.append(params)
     case .settled: outcomes.append(params)
-    case .progress, .resync, nil: break
+    case .progress, .group, .groupSettled, .resync, nil: break
     }
   }
 

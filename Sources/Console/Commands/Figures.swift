@@ -47,10 +47,11 @@ enum Figures {
     if let live = around.live(in: directory), let told = try? live.call(.stats, patience: patience) {
       return told
     }
-    let (buckets, unacknowledged) = try queue.ask { reader throws(StoreError) in
-      (try reader.counts(), try reader.unacknowledged())
+    let gates = queue.gates
+    let (entries, unacknowledged) = try queue.ask { reader throws(StoreError) in
+      let apart = try reader.misplaced(of: gates.pausedGroups)
+      return (gates.countByState(try reader.counts(), apart: apart), try reader.unacknowledged())
     }
-    let entries = queue.gates.countByState(buckets)
     return JSON { figures in
       figures.object {
         $0.member("entries") { list in

@@ -72,11 +72,11 @@ enum History {
         try reader.outcomes(after: from, keys: nil, limit: 256, maxBytes: 4 << 20)
       }
       for journaled in outcomes {
-        while let (_, record) = rest.first, record.at <= journaled.outcome.at {
+        while let (_, record) = rest.first, record.at <= journaled.record.at {
           try pen.write(record)
           rest.removeFirst()
         }
-        try pen.write(.settled, journaled.event, at: journaled.outcome.at)
+        try pen.write(journaled.kind, journaled.event, at: journaled.record.at)
       }
       guard let last = outcomes.last else { break }
       after = last.number

@@ -110,6 +110,7 @@ extension Explanation.Gate {
     switch ClosedGate.Name(rawValue: name) {
     case .queue: "outtray resume lets it go"
     case .key: "outtray resume with the key lets it go"
+    case .group: "outtray resume --group lets it go"
     case .network: "it goes when the network changes"
     case .credentials: "outtray headers set gives new ones"
     case .backoff: nil

@@ -4,12 +4,15 @@ import OuttrayProtocol
 /// What of an event people may see: no query of a URL, no header, no body. Members that are not listed are
 /// left out, so that one of a later version brings no secret through.
 package enum OpenEvent: String, Sendable, CaseIterable {
-  case state, attempt, settled
+  case state, attempt, settled, groupSettled
 
   private var members: [String] {
     switch self {
     case .state:
-      ["id", "key", "vars", "state", "bytesSent", "totalBytes", "attempts", "updatedAt", "nextAttemptAt"]
+      [
+        "id", "key", "vars", "group", "lane", "state", "bytesSent", "totalBytes", "attempts", "updatedAt",
+        "nextAttemptAt",
+      ]
     case .attempt:
       [
         "id", "key", "requestId", "attempt", "url", "method", "partIndex", "outcome", "httpCode", "errorKind",
@@ -17,9 +20,11 @@ package enum OpenEvent: String, Sendable, CaseIterable {
       ]
     case .settled:
       [
-        "eventId", "id", "key", "vars", "at", "generation", "attempts", "requestId", "deliveries", "state",
+        "eventId", "id", "key", "vars", "group", "lane", "at", "generation", "attempts", "requestId",
+        "deliveries", "state",
         "bytesSent", "totalBytes", "url", "method", "partIndex", "kind", "response", "error", "cancelReason",
       ]
+    case .groupSettled: ["eventId", "group", "at", "generation", "deliveries", "counts", "failed"]
     }
   }
 
@@ -66,6 +71,9 @@ package enum OpenEvent: String, Sendable, CaseIterable {
     switch self {
     case .state: return Printable.text("\(id) is \(params["state"]?.string ?? "")")
     case .settled: return Printable.text("\(id): ") + OpenEvent.words(of: params)
+    case .groupSettled:
+      let counts = params["counts"]?.members().map { name, count in "\(count.integer ?? 0) \(name)" } ?? []
+      return Printable.text("group \(params["group"]?.string ?? ""): \(counts.joined(separator: ", "))")
     case .attempt:
       let number = params["attempt"]?.integer ?? 0
       let part = params["partIndex"]?.integer.map { " of part \($0)" } ?? ""

@@ -73,7 +73,7 @@ struct Portrait {
     }
     for journaled in outcomes {
       let words = "\(OpenEvent.words(of: journaled.event)); told \(journaled.deliveries) times"
-      pairs.append(("outcome", "\(Amount.time(journaled.outcome.at))  \(words)"))
+      pairs.append(("outcome", "\(Amount.time(journaled.record.at))  \(words)"))
     }
     let width = pairs.map(\.0.count).max() ?? 0
     let lines = pairs.map { name, text in
@@ -100,6 +100,20 @@ struct Portrait {
 func withoutQuery(_ url: String) -> String { String(url.prefix { $0 != "?" && $0 != "#" }) }
 
 extension JournaledOutcome {
-  /// Its `settled` event, bodies included.
-  var event: JSON { JSON { outcome.write(into: &$0, deliveries: deliveries) } }
+  var kind: OpenEvent {
+    switch record {
+    case .entry: .settled
+    case .group: .groupSettled
+    }
+  }
+
+  /// The params of its event, bodies included.
+  var event: JSON {
+    JSON {
+      switch record {
+      case .entry(let outcome): outcome.write(into: &$0, deliveries: deliveries)
+      case .group(let outcome): outcome.write(into: &$0, deliveries: deliveries)
+      }
+    }
+  }
 }

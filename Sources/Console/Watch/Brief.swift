@@ -56,6 +56,7 @@ enum Brief {
     switch ClosedGate.Name(rawValue: hold.gate) {
     case .queue: "queue paused"
     case .key: "key paused"
+    case .group: "group paused"
     case .network: "waits for wifi"
     case .credentials: "wants new credentials"
     case .backoff: "retry in \(Amount.duration(ms: (hold.until ?? now) - now))"

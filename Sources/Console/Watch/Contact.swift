@@ -141,7 +141,7 @@ final class Contact {
         nil
       }
     case .resync: .missed
-    case .attempt, .settled, nil: nil
+    case .attempt, .settled, .group, .groupSettled, nil: nil
     }
   }
 

@@ -11,10 +11,12 @@ struct WatchReading {
     let key = key.map { EntryKey($0) }
     queue = try StoredQueue(directory)
     self.key = key
-    let buckets = try queue.ask { reader throws(StoreError) in try reader.counts() }
-    counts = queue.gates.countByState(key == nil ? buckets : buckets.filter { $0.key == key }).filter {
-      $0.value > 0
+    let gates = queue.gates
+    let counts = try queue.ask { reader throws(StoreError) in
+      let buckets = try reader.counts().filter { key == nil || $0.key == key }
+      return gates.countByState(buckets, apart: try reader.misplaced(of: gates.pausedGroups))
     }
+    self.counts = counts.filter { $0.value > 0 }
   }
 
   func listing(_ order: Scene.Order, _ filter: Scene.Filter) -> Listing {

@@ -56,7 +56,7 @@ struct WatchRows {
   }
 
   private static func ending(of entry: Entry, _ queue: StoredQueue) throws(Failure) -> String {
-    guard let outcome = try queue.outcome(of: entry)?.outcome else { return "acknowledged" }
+    guard case .entry(let outcome) = try queue.outcome(of: entry)?.record else { return "acknowledged" }
     switch outcome.settlement {
     case .completed(let response): return "\(status(response)), not acknowledged"
     case .error(let kind, let message, let response):

@@ -10,35 +10,31 @@ enum EnqueueMethod: ServedMethod {
 
   static func serve(_ call: Call) throws(RPCError) {
     guard !call.sidecar.isEnding(for: call.session) else { throw RPCError(Refusal.shutdown) }
-    let id = try call.params.entryID("id") ?? EntryID(call.sidecar.randomness.uuid())
-    _ = try call.params.required("key")
-    guard let key = try call.params.entryKey("key") else { preconditionFailure("the member is there") }
-    let vars = call.params.optional("vars") ?? .null
-    guard [.object, .array, .null].contains(vars.kind) else {
-      throw RPCError(.invalid, "vars: must be an object, an array or null", path: "vars")
-    }
-    guard vars.count <= Limits.maxVars else {
-      throw RPCError(
-        .invalid, "vars: has \(vars.count) bytes, at most \(Limits.maxVars) are kept", path: "vars")
-    }
-    let request: Descriptor
-    do { request = try Descriptor(reading: call.params.required("request")) } catch let error as InvalidInput
-    {
-      throw RPCError(error)
-    } catch let error as RPCError {
-      throw error
+    let enqueue: Enqueue
+    do throws(InvalidInput) {
+      enqueue = try Enqueue(reading: call.params.whole, makeID: call.makeID)
     } catch {
-      preconditionFailure("both throw what was caught")
+      throw RPCError(error)
     }
-    let enqueue = Enqueue(id: id, key: key, vars: vars, request: request)
-    let reply: Completion<EnqueueAnswer> = call.reply(about: id) { answer, writer in
-      writer.object {
-        $0.member("id", id.text)
-        $0.member("generation", answer.generation)
-        $0.member("disposition", answer.disposition.rawValue)
-        $0.member("row") { answer.row.write(into: &$0) }
-      }
+    let id = enqueue.id
+    let reply: Completion<EnqueueAnswer> = call.reply(about: [id]) { answer, writer in
+      answer.write(of: id, into: &writer)
     }
     call.engine.submit(.enqueue(enqueue, from: call.connection.id, reply))
+  }
+}
+
+extension Call {
+  func makeID() -> EntryID { EntryID(sidecar.randomness.uuid()) }
+}
+
+extension EnqueueAnswer {
+  func write(of id: EntryID, into writer: inout JSONWriter) {
+    writer.object {
+      $0.member("id", id.text)
+      $0.member("generation", generation)
+      $0.member("disposition", disposition.rawValue)
+      $0.member("row") { row.write(into: &$0) }
+    }
   }
 }

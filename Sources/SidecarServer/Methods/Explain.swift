@@ -4,12 +4,12 @@ import OuttrayProtocol
 import QueueEngine
 import QueueModel
 
-/// Says everything that holds an entry back.
+/// Says everything that holds an entry back, or the members of a group.
 enum Explain: ServedMethod {
   static let method = Method.explain
 
   static func serve(_ call: Call) throws(RPCError) {
-    _ = try call.params.required("id")
+    if let group = try call.groupInsteadOfID() { return explain(group, call) }
     guard let id = try call.params.entryID("id") else { preconditionFailure("the member is there") }
     let (request, connection) = (call.id, call.connection)
     call.engine.submit(
@@ -22,6 +22,28 @@ enum Explain: ServedMethod {
         case .failure(let refusal): connection.refuse(request, RPCError(refusal))
         }
       })
+  }
+
+  private static func explain(_ group: EntryGroup, _ call: Call) {
+    let (request, connection) = (call.id, call.connection)
+    call.engine.submit(
+      .explainGroup(group) { result in
+        switch result {
+        case .success(let explanation?): connection.answer(request) { write(explanation, into: &$0) }
+        case .success(nil):
+          connection.refuse(request, RPCError(.invalid, "group: names no group", path: "group"))
+        case .failure(let refusal): connection.refuse(request, RPCError(refusal))
+        }
+      })
+  }
+
+  private static func write(_ explanation: GroupExplanation, into writer: inout JSONWriter) {
+    writer.object {
+      explanation.status.writeMembers(into: &$0)
+      $0.member("entries") { entries in
+        entries.array { for (id, entry) in explanation.entries { write(entry, of: id, into: &$0) } }
+      }
+    }
   }
 
   private static func write(_ explanation: Explanation, of id: EntryID, into writer: inout JSONWriter) {

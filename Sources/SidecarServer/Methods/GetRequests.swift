@@ -12,6 +12,7 @@ enum GetRequests: ServedMethod {
     var query = RowQuery()
     query.key = try call.params.entryKey("key")
     query.id = try call.params.entryID("id")
+    query.group = try call.params.group("group")
     query.state = try call.params.choice("state")
     query.limit = Int(
       try call.params.integer("limit", in: 1...Int64(Limits.pageRows)) ?? Int64(Limits.pageRows))

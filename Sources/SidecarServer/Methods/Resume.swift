@@ -7,6 +7,6 @@ enum Resume: ServedMethod {
   static let method = Method.resume
 
   static func serve(_ call: Call) throws(RPCError) {
-    call.engine.submit(.resume(try call.params.keys(), call.emptyReply()))
+    call.engine.submit(.resume(try call.pauseScope(), call.emptyReply()))
   }
 }

@@ -11,7 +11,7 @@ enum Retry: ServedMethod {
   static func serve(_ call: Call) throws(RPCError) {
     _ = try call.params.required("id")
     guard let id = try call.params.entryID("id") else { preconditionFailure("the member is there") }
-    let reply: Completion<Row> = call.reply(about: id) { row, writer in
+    let reply: Completion<Row> = call.reply(about: [id]) { row, writer in
       writer.object { $0.member("row") { row.write(into: &$0) } }
     }
     call.engine.submit(.retry(id, reply))

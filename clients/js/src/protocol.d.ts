@@ -6,6 +6,12 @@ export type EntryId = string;
 /** Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10). */
 export type EntryKey = string;
 
+/** Names entries that belong together (D48): 1 to 256 bytes of UTF-8, compared byte by byte (D10). */
+export type EntryGroup = string;
+
+/** Groups; an empty list covers no entry. */
+export type Groups = readonly EntryGroup[];
+
 /** Entry keys; an empty list covers no entry. */
 export type Keys = readonly EntryKey[];
 
@@ -255,11 +261,53 @@ export interface Descriptor {
   staging?: "copy" | "move" | "reference";
 }
 
+/** One request of enqueueAll: the params of enqueue. */
+export interface EnqueueEntry {
+  /**
+   * Names the entry; absent makes a version 4 UUID. Repeating the call with the same ids is always safe
+   * (D36).
+   */
+  id?: EntryId;
+  key: EntryKey;
+  vars?: Vars;
+  request: Descriptor;
+  /** The entries that it belongs to; absent for none (D48). */
+  group?: EntryGroup;
+  /**
+   * What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at least 1.
+   */
+  weight?: number;
+  /** Milliseconds from its first attempt on after which it settles as `expired` (D49). */
+  deadlineMs?: number;
+  /**
+   * The same for every member of the group, from the first attempt of any; absent leaves what the group has
+   * (D49).
+   */
+  groupDeadlineMs?: number;
+}
+
+/** What became of a request that was enqueued. */
+export interface Enqueued {
+  id: EntryId;
+  /** Which life of the entry this is, from 1. */
+  generation: number;
+  /**
+   * created: new entry. resumed: same body, live; metadata replaced. replaced: different body, which reopens
+   * a settled entry. reopened: settled with an error, same body; runs again. redelivered: completed and
+   * unacknowledged; its outcome comes again and nothing runs (D8). kept: completed and acknowledged, same
+   * body; its row is there for the sake of others, and nothing happens (D42).
+   */
+  disposition: "created" | "resumed" | "replaced" | "reopened" | "redelivered" | "kept";
+  row: Row;
+}
+
 /** An entry as it stands. On one connection never older than an earlier Row of its id. */
 export interface Row {
   id: EntryId;
   key: EntryKey;
   vars: Vars;
+  /** The entries that it belongs to; absent for none (D48). */
+  group?: EntryGroup;
   state: State;
   /** Body bytes that have left this machine; of a completed entry totalBytes (D22). */
   bytesSent: number;
@@ -355,6 +403,8 @@ export interface Settled {
   id: EntryId;
   key: EntryKey;
   vars: Vars;
+  /** The entries that it belongs to; absent for none (D48). */
+  group?: EntryGroup;
   /** Epoch milliseconds at which the entry settled (D21). */
   at: number;
   /** Which life of the entry this settles, from 1. */
@@ -387,6 +437,59 @@ export interface Settled {
   error?: OutcomeError;
   /** user: cancel was called. */
   cancelReason?: "user";
+}
+
+/**
+ * Members by state, each state by its name (D1); also members whose rows have gone. A client hands on a state
+ * that it does not know (D40).
+ */
+export type GroupCounts = { readonly [name: string]: number };
+
+/**
+ * What is done of the weights of all members: of a live one by the bytes that it has sent, all of a completed
+ * one, of any other what it had sent when it ended. Goes back only when an attempt starts again or members
+ * join (D48).
+ */
+export type GroupProgress = number;
+
+/** A group as it stands (D48). */
+export interface GroupStatus {
+  group: EntryGroup;
+  counts: GroupCounts;
+  /** Body bytes of all members that have left this machine. */
+  bytesSent: number;
+  /** Length of all bodies in bytes. */
+  totalBytes: number;
+  progress: GroupProgress;
+}
+
+/** Members by how they ended, also those whose rows have gone. */
+export interface SettledCounts {
+  /** Members that completed. */
+  completed: number;
+  /** Members that settled with an error. */
+  error: number;
+  /** Members that were cancelled. */
+  cancelled: number;
+}
+
+/**
+ * Every member of a group has settled: one outcome from the journal. It comes again, under the same eventId,
+ * until it is acknowledged (D48).
+ */
+export interface GroupSettled {
+  /** Names the outcome; a version 4 UUID. */
+  eventId: string;
+  group: EntryGroup;
+  /** Epoch milliseconds at which the last member settled (D21). */
+  at: number;
+  /** Which life of the group this settles, from 1. */
+  generation: number;
+  /** How often this outcome was sent to a host over all starts, this time included. */
+  deliveries: number;
+  counts: SettledCounts;
+  /** Members that have settled with an error, oldest first; the first 100. */
+  failed: readonly EntryId[];
 }
 
 /** Nothing; the event is the message. */
@@ -504,14 +607,31 @@ export interface ServerPeer {
   version: string;
 }
 
+/** Why an entry waits. */
+export interface Explanation {
+  id: EntryId;
+  state: State;
+  /** Every gate that is closed for it. */
+  gates: readonly Gate[];
+}
+
+/** Why a group waits (D48). */
+export interface GroupExplanation {
+  group: EntryGroup;
+  counts: GroupCounts;
+  progress: GroupProgress;
+  /** Live members, oldest first; the first 100. */
+  entries: readonly Explanation[];
+}
+
 /** One thing that holds an entry back. */
 export interface Gate {
   /**
-   * queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed
-   * attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many
-   * transmissions run as may (D25). store: the database cannot be written (D36, D37).
+   * queue, key, group: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a
+   * failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as
+   * many transmissions run as may (D25). store: the database cannot be written (D36, D37).
    */
-  gate: "queue" | "key" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
+  gate: "queue" | "key" | "group" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
   /** For people. */
   detail: string;
   /** Epoch milliseconds at which it opens, where that is known. */
@@ -609,27 +729,48 @@ export interface Calls {
       key: EntryKey;
       vars?: Vars;
       request: Descriptor;
+      /** The entries that it belongs to; absent for none (D48). */
+      group?: EntryGroup;
+      /**
+       * What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at
+       * least 1.
+       */
+      weight?: number;
+      /** Milliseconds from its first attempt on after which it settles as `expired` (D49). */
+      deadlineMs?: number;
+      /**
+       * The same for every member of the group, from the first attempt of any; absent leaves what the group
+       * has (D49).
+       */
+      groupDeadlineMs?: number;
+    };
+    result: Enqueued;
+  };
+  /**
+   * Takes many requests into the queue, all of them in one transaction or none (D50). Each is what enqueue
+   * takes; an error names the one that it is about.
+   */
+  "enqueueAll": {
+    params: {
+      /** 1 to 1000 requests, no id twice. */
+      entries: readonly EnqueueEntry[];
     };
     result: {
-      id: EntryId;
-      /** Which life of the entry this is, from 1. */
-      generation: number;
-      /**
-       * created: new entry. resumed: same body, live; metadata replaced. replaced: different body, which
-       * reopens a settled entry. reopened: settled with an error, same body; runs again. redelivered:
-       * completed and unacknowledged; its outcome comes again and nothing runs (D8).
-       */
-      disposition: "created" | "resumed" | "replaced" | "reopened" | "redelivered";
-      row: Row;
+      /** In the order of the call. */
+      entries: readonly Enqueued[];
     };
   };
   /**
    * Settles a live entry as cancelled; forgets a settled one with its body and its unacknowledged outcomes.
-   * An unknown id resolves (B229 to B231).
+   * An unknown id resolves (B229 to B231). With `group`: settles the live members there are, answered when
+   * all have; forgets a group of which every member has settled, with members and outcomes (D48).
    */
   "cancel": {
     params: {
-      id: EntryId;
+      /** The entry; or else a group. */
+      id?: EntryId;
+      /** Every member; or else an id. */
+      group?: EntryGroup;
     };
     result: Empty;
   };
@@ -650,14 +791,17 @@ export interface Calls {
   };
   /**
    * Holds back entries and stops their running attempts; no outcome, and a backoff is kept (D1). Persisted.
-   * An entry is paused while the whole queue or its key is.
+   * An entry is paused while the whole queue, its key or its group is.
    */
   "pause": {
     params: {
       /**
-       * Entries of these keys, present and future; absent is the whole queue, an empty list changes nothing.
+       * Entries of these keys, present and future; an empty list changes nothing. Without keys and groups it
+       * is the whole queue.
        */
       keys?: Keys;
+      /** Members of these groups, present and future. */
+      groups?: Groups;
     };
     result: Empty;
   };
@@ -667,9 +811,12 @@ export interface Calls {
   "resume": {
     params: {
       /**
-       * Entries of these keys, present and future; absent is the whole queue, an empty list changes nothing.
+       * Entries of these keys, present and future; an empty list changes nothing. Without keys and groups it
+       * is the whole queue.
        */
       keys?: Keys;
+      /** Members of these groups, present and future. */
+      groups?: Groups;
     };
     result: Empty;
   };
@@ -729,6 +876,8 @@ export interface Calls {
       id?: EntryId;
       /** Only entries in this state. */
       state?: State;
+      /** Only members of this group. */
+      group?: EntryGroup;
       /** Most rows of this page, 1 to 1000; default 1000. */
       limit?: number;
       /** nextCursor of the page before; opaque. */
@@ -743,18 +892,17 @@ export interface Calls {
   };
   /**
    * Says everything that holds an entry back now. An entry that may start, runs or has settled has no gates;
-   * an id that nobody has is refused.
+   * an id that nobody has is refused. With `group`: how the group stands and what holds its live members back
+   * (D48).
    */
   "explain": {
     params: {
-      id: EntryId;
+      /** The entry; or else a group. */
+      id?: EntryId;
+      /** The group; or else an id. */
+      group?: EntryGroup;
     };
-    result: {
-      id: EntryId;
-      state: State;
-      /** Every gate that is closed for it. */
-      gates: readonly Gate[];
-    };
+    result: Explanation | GroupExplanation;
   };
   /**
    * Asks for events on this connection. One subscription a connection; a further call replaces it and brings
@@ -763,7 +911,7 @@ export interface Calls {
   "subscribe": {
     params: {
       /** Which events, at least one. */
-      events: readonly ("state" | "progress" | "attempt" | "settled")[];
+      events: readonly ("state" | "progress" | "attempt" | "settled" | "group" | "groupSettled")[];
       /** Only events about these keys; absent is every key. */
       keys?: Keys;
       /**
@@ -893,6 +1041,16 @@ export interface Events {
   attempt: Attempt;
   /** One outcome from the journal, again and again until it is acknowledged. */
   settled: Settled;
+  /**
+   * A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader gets
+   * the newest of each group.
+   */
+  group: GroupStatus;
+  /**
+   * Every member of a group has settled. One outcome from the journal, again and again until it is
+   * acknowledged.
+   */
+  groupSettled: GroupSettled;
   /** State events were lost to this slow reader; read getRequests again. Sent to subscribers of state. */
   resync: Resync;
 }

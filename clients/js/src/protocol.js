@@ -5,22 +5,22 @@
 const PROTOCOL_VERSION = Object.freeze(1);
 
 /** Methods, by their names on the wire. */
-const METHODS = Object.freeze(["initialize", "configure", "enqueue", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover"]);
+const METHODS = Object.freeze(["initialize", "configure", "enqueue", "enqueueAll", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover"]);
 
 /** Events, by their names on the wire. */
-const EVENTS = Object.freeze(["state", "progress", "attempt", "settled", "resync"]);
+const EVENTS = Object.freeze(["state", "progress", "attempt", "settled", "group", "groupSettled", "resync"]);
 
 /** What `data.code` of an error can be. */
 const ERROR_CODES = Object.freeze(["E_PARSE", "E_LINE_TOO_LONG", "E_REQUEST", "E_DUPLICATE_ID", "E_METHOD", "E_INVALID", "E_INTERNAL", "E_RUNNING", "E_FILE_MISSING", "E_STORAGE", "E_VERSION", "E_SHUTDOWN"]);
 
 /** Sizes, counts and defaults that both sides hold to. */
-const LIMITS = Object.freeze({"maxLine": 67108864, "maxVars": 8388608, "maxInFlight": 4096, "maxWindow": 1024, "defaultWindow": 64, "windowBytes": 4194304, "responseBody": 1048576, "attemptBody": 4096, "requestIdBytes": 128, "entryIdBytes": 256, "entryKeyBytes": 256, "maxDepth": 256, "maxInteger": 9007199254740991, "pageRows": 1000, "pageBytes": 1048576, "mergedIds": 1024, "progressIntervalMs": 250, "maxRanges": 100000, "diagnostics": 50, "lifetimeMs": 1209600000, "chunkMin": 8388608, "chunkMax": 20971520});
+const LIMITS = Object.freeze({"maxLine": 67108864, "maxVars": 8388608, "maxInFlight": 4096, "maxWindow": 1024, "defaultWindow": 64, "windowBytes": 4194304, "responseBody": 1048576, "attemptBody": 4096, "requestIdBytes": 128, "entryIdBytes": 256, "entryKeyBytes": 256, "maxDepth": 256, "maxInteger": 9007199254740991, "pageRows": 1000, "pageBytes": 1048576, "mergedIds": 1024, "progressIntervalMs": 250, "entriesTogether": 1000, "maxRanges": 100000, "diagnostics": 50, "lifetimeMs": 1209600000, "chunkMin": 8388608, "chunkMax": 20971520});
 
 /** What `method` of a descriptor can be. */
 const REQUEST_METHODS = Object.freeze(["POST", "PUT", "PATCH", "DELETE", "GET"]);
 
 /** Member names of each object that a host sends. */
-const MEMBERS = Object.freeze({"Range": ["start", "end"], "FormField": ["name", "contentType", "string", "path", "fileName"], "Part": ["url", "headers", "range"], "AcceptRule": ["status", "bodyIncludes"], "Backoff": ["baseMs", "maxMs", "jitter"], "TerminalHttp": ["exempt"], "TransientRule": ["status", "bodyIncludes", "maxRetries"], "Retry": ["backoff", "terminalHttp", "transient"], "Timeouts": ["connectMs", "stallMs", "responseMs"], "TimeoutLayer": ["connectMs", "stallMs", "responseMs"], "Concurrency": ["total", "reservedHigh", "partsPerEntry", "perOrigin"], "TLSHost": ["certFile", "keyFile", "pinnedPublicKeys"], "TLS": ["caFile", "hosts"], "Descriptor": ["url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging"], "Peer": ["name", "version"], "configure": ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"]});
+const MEMBERS = Object.freeze({"Range": ["start", "end"], "FormField": ["name", "contentType", "string", "path", "fileName"], "Part": ["url", "headers", "range"], "AcceptRule": ["status", "bodyIncludes"], "Backoff": ["baseMs", "maxMs", "jitter"], "TerminalHttp": ["exempt"], "TransientRule": ["status", "bodyIncludes", "maxRetries"], "Retry": ["backoff", "terminalHttp", "transient"], "Timeouts": ["connectMs", "stallMs", "responseMs"], "TimeoutLayer": ["connectMs", "stallMs", "responseMs"], "Concurrency": ["total", "reservedHigh", "partsPerEntry", "perOrigin"], "TLSHost": ["certFile", "keyFile", "pinnedPublicKeys"], "TLS": ["caFile", "hosts"], "Descriptor": ["url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging"], "EnqueueEntry": ["id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"], "Peer": ["name", "version"], "configure": ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"]});
 
 module.exports = {
   PROTOCOL_VERSION,

@@ -25,7 +25,7 @@ ERRORS = (
     outtray.ClosedError,
     outtray.ForkedError,
 )
-SHAPES = HERE.parent / "src" / "outtray" / "_protocol.py"
+SHAPES = [HERE.parent / "src" / "outtray" / name for name in ("_protocol.py", "_shapes.py")]
 
 
 def text_of(thing):
@@ -67,10 +67,11 @@ def class_section(kind):
 def shape_sections():
     """The dictionaries of the wire; required members first."""
     out = []
+    shapes = "\n\n".join(file.read_text(encoding="utf-8") for file in SHAPES)
     found = {
         match[1]: match
         for match in re.finditer(
-            r"class (\w+)\((\w+)[^)]*\):\n((?:    .*\n|\n(?=    ))+)", SHAPES.read_text(encoding="utf-8")
+            r"class (\w+)\((\w+)[^)]*\):\n((?:    .*\n|\n(?=    ))+)", shapes
         )
     }
     for name, match in found.items():

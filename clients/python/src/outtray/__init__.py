@@ -16,27 +16,20 @@ from ._outcome import Meta, OutcomeError
 from ._protocol import (
     TLS,
     AcceptRule,
-    Attempt,
     Backoff,
     Concurrency,
     Descriptor,
-    DiagnosticRecord,
     FormField,
-    Gate,
     Part,
-    Progress,
     Range,
-    Response,
     Retry,
-    Row,
-    Settled,
-    Stats,
     TerminalHttp,
     TimeoutLayer,
     Timeouts,
     TLSHost,
     TransientRule,
 )
+from ._shapes import Attempt, DiagnosticRecord, Gate, Progress, Response, Row, Settled, Stats
 from ._uploads import Subscription
 from ._version import VERSION as __version__
 

@@ -30,22 +30,9 @@ from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
 from ._loop import Loop
 from ._outcome import Meta, OutcomeError
-from ._protocol import (
-    CHUNK_MAX,
-    CHUNK_MIN,
-    TLS,
-    Concurrency,
-    Descriptor,
-    DiagnosticRecord,
-    Gate,
-    Range,
-    Response,
-    Retry,
-    Row,
-    Stats,
-    Timeouts,
-)
+from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
 from ._session import Link, Session
+from ._shapes import DiagnosticRecord, Gate, Response, Row, Stats
 from ._uploads import EventListener, Sink, Subscription, Uploads
 
 V = TypeVar("V")

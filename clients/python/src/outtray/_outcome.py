@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, Mapping, Optional, TypedDict
 
-from . import _protocol as protocol
+from . import _shapes as shapes
 
 
 class _Meta(TypedDict):
@@ -26,7 +26,7 @@ class Meta(_Meta, total=False):
     requestId: str
 
 
-class OutcomeError(protocol.OutcomeError, total=False):
+class OutcomeError(shapes.OutcomeError, total=False):
     """Why an entry settled with an error, or why its answer could not be read."""
 
     partIndex: int  # Index of the part that decided, from 0; only with parts.

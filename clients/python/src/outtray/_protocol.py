@@ -8,8 +8,8 @@ import os
 from typing import Any, Dict, List, Literal, Mapping, Sequence, TypedDict, Union
 
 PROTOCOL_VERSION = 1
-EVENTS = ("state", "progress", "attempt", "settled", "resync")
-METHODS = ("initialize", "configure", "enqueue", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
+EVENTS = ("state", "progress", "attempt", "settled", "group", "groupSettled", "resync")
+METHODS = ("initialize", "configure", "enqueue", "enqueueAll", "cancel", "retry", "pause", "resume", "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown", "rpc.discover")
 
 # `data.code` of an error, and the number that goes with it.
 ERROR_NUMBERS: Dict[str, int] = {
@@ -44,6 +44,7 @@ PAGE_ROWS = 1_000  # Most rows of one getRequests page, and the default. In rows
 PAGE_BYTES = 1_048_576  # Size at which a getRequests page ends, with at least one row. In bytes.
 MERGED_IDS = 1_024  # Ids whose newest state and progress are kept for a slow reader; beyond that one resync stands for the states. In ids.
 PROGRESS_INTERVAL_MS = 250  # Least distance of two progress events of one id. In milliseconds.
+ENTRIES_TOGETHER = 1_000  # Most entries of one enqueueAll. In entries.
 MAX_RANGES = 100_000  # Most ranges of one chunkPlan. In ranges.
 DIAGNOSTICS = 50  # Diagnostic records kept. In records.
 LIFETIME_MS = 1_209_600_000  # Default distance of expiresAt. In milliseconds.
@@ -66,6 +67,7 @@ MEMBERS: Dict[str, Sequence[str]] = {
     "TLSHost": ("certFile", "keyFile", "pinnedPublicKeys"),
     "TLS": ("caFile", "hosts"),
     "Descriptor": ("url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging"),
+    "EnqueueEntry": ("id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"),
     "Peer": ("name", "version"),
 }
 
@@ -207,189 +209,17 @@ class Descriptor(TypedDict, total=False):
     staging: Union[Literal['copy'], Literal['move'], Literal['reference']]  # How `file` and form paths come into the queue (D28): copy (default), move (default with parts), reference (sent from where they are; they have to stay as they are until the entry settles). Means nothing to other bodies.
 
 
-class _Row(TypedDict):
-    id: str  # Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
+class _EnqueueEntry(TypedDict):
     key: str  # Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10).
-    vars: Union[Dict[str, Any], List[Any], None]  # The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order, number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
-    state: str  # Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is `queued` (D2). Clients hand on a state they do not know (D40).
-    bytesSent: int  # Body bytes that have left this machine; of a completed entry totalBytes (D22).
-    totalBytes: int  # Length of the body in bytes, framing of a form included.
-    attempts: int  # Attempts sent in this generation (D3).
-    updatedAt: int  # Epoch milliseconds of the last transition.
+    request: Descriptor  # The HTTP request of an entry. At most one body kind: data, form, file (B31). The body, url and method make its identity (D5).
 
 
-class Row(_Row, total=False):
-    """An entry as it stands. On one connection never older than an earlier Row of its id."""
+class EnqueueEntry(_EnqueueEntry, total=False):
+    """One request of enqueueAll: the params of enqueue."""
 
-    nextAttemptAt: int  # Epoch milliseconds of the next attempt; only while the entry waits out a backoff and is not paused (D1, D2).
-
-
-class Progress(TypedDict):
-    """Bytes of one running entry."""
-
-    id: str  # Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
-    bytesSent: int  # Body bytes that have left this machine, at most totalBytes (D22).
-    totalBytes: int  # Length of the body in bytes.
-
-
-class _Attempt(TypedDict):
-    id: str  # Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
-    key: str  # Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10).
-    requestId: str  # X-Request-Id of this attempt, a version 4 UUID (D19).
-    attempt: int  # Which attempt of this generation, from 1.
-    url: str  # Where it went first.
-    method: Literal['POST', 'PUT', 'PATCH', 'DELETE', 'GET']  # Request method; POST when absent. GET takes no body (B34).
-    outcome: Literal['completed', 'error']  # completed: 2xx or an accept rule; error: everything else (B174).
-    at: int  # Epoch milliseconds (wall clock, D21).
-
-
-class Attempt(_Attempt, total=False):
-    """One HTTP request and what came of it (D18). Live only, never journaled; may be dropped for a slow reader."""
-
-    partIndex: int  # Index of the part, from 0 (D43); only with parts.
-    httpCode: int  # Final status, absent after a transport failure.
-    responseBody: str  # Start of the decoded answer body, at most 4096 bytes, cut at a character (D31).
-    responseBodyBase64: str  # In place of responseBody when its bytes are no UTF-8 (D31): standard base64 of at most 4096 bytes.
-    responseBodyTruncated: bool  # true when the answer body was longer.
-    responseHeaders: Dict[str, str]  # Answer header fields: names in lower case, repeats joined with ", " (set-cookie with LF), values that are no UTF-8 read as Latin-1 (D31).
-    errorKind: str  # Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
-    errorMessage: str  # For people; holds no header value, query string or body bytes (D38).
-
-
-class _Response(TypedDict):
-    bodyTruncated: bool  # true when body is not all that the server sent (D12, D31).
-
-
-class Response(_Response, total=False):
-    """The answer that an outcome carries."""
-
-    status: int  # Final status; absent for an entry in parts.
-    headers: Dict[str, str]  # Answer header fields: names in lower case, repeats joined with ", " (set-cookie with LF), values that are no UTF-8 read as Latin-1 (D31).
-    body: str  # Decoded body, at most 1048576 bytes, cut at a character (D31).
-    bodyBase64: str  # In place of body when its bytes are no UTF-8 (D31): standard base64 of at most 1048576 bytes.
-
-
-class _OutcomeError(TypedDict):
-    errorKind: str  # Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
-    message: str  # For people; holds no header value, query string or body bytes (D38).
-
-
-class OutcomeError(_OutcomeError, total=False):
-    """Why an entry settled with an error."""
-
-    response: Response  # The answer that an outcome carries.
-
-
-class _Settled(TypedDict):
-    eventId: str  # Names the outcome; a version 4 UUID.
-    id: str  # Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
-    key: str  # Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10).
-    vars: Union[Dict[str, Any], List[Any], None]  # The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order, number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
-    at: int  # Epoch milliseconds at which the entry settled (D21).
-    generation: int  # Which life of the entry this settles, from 1.
-    attempts: int  # Attempts sent in this generation (D3).
-    deliveries: int  # How often this outcome was sent to a host over all starts, this time included.
-    state: str  # Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is `queued` (D2). Clients hand on a state they do not know (D40).
-    bytesSent: int  # Body bytes that had left this machine.
-    totalBytes: int  # Length of the body in bytes.
-    url: str  # URL of the last attempt, or of the descriptor when there was none. With parts: of the part that began or was answered last, or of the first.
-    method: Literal['POST', 'PUT', 'PATCH', 'DELETE', 'GET']  # Request method; POST when absent. GET takes no body (B34).
-    kind: Literal['completed', 'error', 'cancelled']  # Which of response, error and cancelReason is there. A client releases an outcome of a kind it does not know (D40).
-
-
-class Settled(_Settled, total=False):
-    """One outcome from the journal. It comes again, under the same eventId, until it is acknowledged."""
-
-    requestId: str  # X-Request-Id of the last attempt; absent when there was none.
-    partIndex: int  # Index of the part that decided, from 0; beside kind (D43).
-    response: Response  # The answer that an outcome carries.
-    error: OutcomeError  # Why an entry settled with an error.
-    cancelReason: Literal['user']  # user: cancel was called.
-
-
-class _DiagnosticRecord(TypedDict):
-    at: int  # Epoch milliseconds (wall clock, D21).
-    level: Literal['info', 'warn', 'error']  # How much it matters.
-    message: str  # What happened; the record of a start says `boot sweep`.
-
-
-class DiagnosticRecord(_DiagnosticRecord, total=False):
-    """One thing the sidecar noticed, for people who run it (D38, B303)."""
-
-    error: str  # The failure behind it, in words.
-    data: Dict[str, Any]  # Figures. The record of a start has `entries` by state and `keys` with their live entries (the 100 largest; `otherKeys` says how many are left out), both as the start found them, and `orphans` (D37): `files` and `bytes` that no entry of the open database names and that are left, among them those in the `dirs` folders of other databases; `removedFiles` and `removedBytes` that this start has deleted.
-
-
-class StatsEntries(TypedDict):
-    """Entries by state, now."""
-
-    queued: int  # Entries that are queued, backoff included.
-    running: int  # Entries that are running.
-    awaitingAuth: int  # Entries that are awaiting-auth.
-    paused: int  # Entries that are paused.
-    completed: int  # Entries that are completed and not yet forgotten.
-    error: int  # Entries that are settled with an error.
-    cancelled: int  # Entries that are cancelled and not yet forgotten.
-
-
-class StatsOutcomes(TypedDict):
-    """The journal, now."""
-
-    unacknowledged: int  # Outcomes that no host has acknowledged.
-
-
-class StatsAttempts(TypedDict):
-    """Attempts since the start."""
-
-    started: int  # Sent or being sent.
-    completed: int  # Accepted.
-    failed: int  # Ended without being accepted, stopped ones left out.
-
-
-class StatsBytes(TypedDict):
-    """Bytes on the network since the start."""
-
-    sent: int  # Body bytes sent, failed attempts included.
-    received: int  # Answer body bytes received, before decoding.
-
-
-class StatsNetwork(TypedDict):
-    """What the machine is connected by, now (D34)."""
-
-    type: Literal['wifi', 'ethernet', 'cellular', 'none']  # wifiOnly entries go out by wifi and ethernet that are not metered.
-    metered: bool  # Whether traffic is paid for.
-    source: Literal['detected', 'host']  # host: a setNetwork that lasts; detected: the default route.
-
-
-class StatsEvents(TypedDict):
-    """Events since the start."""
-
-    dropped: int  # attempt events that a slow reader missed.
-
-
-class _Stats(TypedDict):
-    entries: StatsEntries  # Entries by state, now.
-    outcomes: StatsOutcomes  # The journal, now.
-    attempts: StatsAttempts  # Attempts since the start.
-    bytes: StatsBytes  # Bytes on the network since the start.
-    network: StatsNetwork  # What the machine is connected by, now (D34).
-    commits: int  # Transactions committed since the start.
-    requests: int  # Requests read from hosts since the start.
-    events: StatsEvents  # Events since the start.
-
-
-class Stats(_Stats, total=False):
-    """Counters since the process started, and gauges of now."""
-
-    keepAwake: Literal['free', 'held', 'unavailable']  # Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent; unavailable: logind gives no lock, a diagnostic says why.
-
-
-class _Gate(TypedDict):
-    gate: Literal['queue', 'key', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
-    detail: str  # For people.
-
-
-class Gate(_Gate, total=False):
-    """One thing that holds an entry back."""
-
-    until: int  # Epoch milliseconds at which it opens, where that is known.
+    id: str  # Names the entry; absent makes a version 4 UUID. Repeating the call with the same ids is always safe (D36).
+    vars: Union[Mapping[str, Any], Sequence[Any], None]  # The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order, number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
+    group: str  # The entries that it belongs to; absent for none (D48).
+    weight: float  # What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at least 1.
+    deadlineMs: int  # Milliseconds from its first attempt on after which it settles as `expired` (D49).
+    groupDeadlineMs: int  # The same for every member of the group, from the first attempt of any; absent leaves what the group has (D49).
