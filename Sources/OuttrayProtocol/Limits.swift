@@ -37,6 +37,16 @@ package enum Limits {
   package static let mergedIds = 1_024
   /// Least distance of two progress events of one id. In milliseconds.
   package static let progressIntervalMs = 250
+  /// Most ids in after of one entry. In ids.
+  package static let predecessors = 1_000
+  /// Most ids in after and bind of one enqueueAll. In ids.
+  package static let predecessorsTogether = 10_000
+  /// Most names in bind of one entry. In names.
+  package static let bindings = 64
+  /// Largest data that holds $bind (D46). In bytes.
+  package static let dataTemplate = 1_048_576
+  /// Largest data that values may make of it (D46). In bytes.
+  package static let expandedData = 8_388_608
   /// Most entries of one enqueueAll. In entries.
   package static let entriesTogether = 1_000
   /// Most ranges of one chunkPlan. In ranges.

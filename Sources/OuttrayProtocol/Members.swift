@@ -19,7 +19,10 @@ package struct Members: Sendable, Equatable {
     case .configure:
       Members(served: ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"])
     case .enqueue:
-      Members(served: ["id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"])
+      Members(served: [
+        "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs", "after",
+        "onFailure", "bind", "lane",
+      ])
     case .enqueueAll: Members(served: ["entries"])
     case .cancel: Members(served: ["id", "group"])
     case .retry: Members(served: ["id"])
@@ -96,12 +99,16 @@ package struct Members: Sendable, Equatable {
   /// make its identity (D5).
   package static let descriptor = Members(served: [
     "url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly",
-    "priority", "timeouts", "idempotencyKey", "staging",
+    "priority", "timeouts", "idempotencyKey", "staging", "boundOrigin",
   ])
+
+  /// Where a value comes from (D46): either a place in the answer's body, or one of its headers.
+  package static let binding = Members(served: ["entry", "pointer", "header"])
 
   /// One request of enqueueAll: the params of enqueue.
   package static let enqueueEntry = Members(served: [
-    "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs",
+    "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs", "after", "onFailure",
+    "bind", "lane",
   ])
 
   /// Who speaks.

@@ -20,6 +20,14 @@ struct Admission {
     case refused(Refusal)
   }
 
+  /// The entry is new, or goes on otherwise than before.
+  var changesEntry: Bool {
+    switch rule {
+    case .create, .resume, .replace, .reopen: true
+    case .redeliver, .keep, .refuseRunning: false
+    }
+  }
+
   /// What is answered, unless the rule refuses.
   var disposition: EnqueueAnswer.Disposition {
     switch rule {
@@ -77,15 +85,19 @@ extension Turn {
     return .admitted(Admission(enqueue: enqueue, rule: rule, existing: existing))
   }
 
-  /// Writes all of them. Each reply goes before every event about its entry, so the decisions are made before
-  /// the first of them is written.
+  /// Writes all of them, as the plans of their links say. Each reply goes before every event about its entry,
+  /// so the decisions are made before the first of them is written.
   mutating func admit(
-    _ admissions: [Admission], answering reply: PendingEnqueue.Reply, _ writer: Writer
+    _ admissions: [Admission], by plans: [LinkPlan], answering reply: PendingEnqueue.Reply, _ writer: Writer
   ) throws(StoreError) {
     var decisions: [Decision?] = []
     var answers: [EnqueueAnswer] = []
-    for admission in admissions {
-      let decision = decision(on: admission, writer)
+    // Who comes next in a lane may be one that is still to be written.
+    lanesHeldBack = []
+    for (admission, plan) in zip(admissions, plans) {
+      let decision = try decision(on: admission, writer).map { decision throws(StoreError) in
+        try link(decision, admission, by: plan, writer)
+      }
       guard let entry = decision?.entry ?? admission.existing else {
         preconditionFailure("an entry that is new has a decision")
       }
@@ -106,6 +118,9 @@ extension Turn {
     case .all(let reply): answer(reply, answers)
     }
     for (admission, decision) in zip(admissions, decisions) { try write(admission, decision, writer) }
+    let lanes = lanesHeldBack ?? []
+    lanesHeldBack = nil
+    for lane in lanes { try goOn(lane, writer) }
   }
 
   private mutating func tellOfAdmission(

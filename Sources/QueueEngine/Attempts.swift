@@ -9,7 +9,9 @@ extension Turn {
   /// Settles what has passed its deadline (D4): never a running entry, never a paused one.
   mutating func settleExpired(_ writer: Writer) throws(StoreError) {
     guard !state.gates.paused else { return }
-    for entry in try writer.expiring(at: now.wall, limit: Turn.batch, where: mayExpire) {
+    for found in try writer.expiring(at: now.wall, limit: Turn.batch, where: mayExpire) {
+      // The end of one may have changed the next, which follows it in a lane.
+      let entry = written[found.number] ?? found
       try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
     }
   }
@@ -62,13 +64,19 @@ extension Turn {
   private mutating func start(_ entry: Entry, _ writer: Writer) throws(StoreError) {
     guard entry.parts == nil else { return try startPart(of: entry, writer) }
     let decision = entry.started(requestID: engine.randomness.uuid(), gates: state.gates, now: now)
-    try writer.markServed(entry)
-    try apply(decision, from: entry, writer)
-    let outgoing = try writer.outgoing(decision.entry)
-    fly(
-      decision.entry,
-      decision.entry.transmission(
-        gates: state.gates, timeouts: state.configuration.timeouts, outgoing: outgoing))
+    switch try expanded(decision.entry, writer) {
+    case .failure(let failure):
+      // Was found right when the values were taken: they cannot be read any more.
+      let end = entry.failedBefore(failure.settlement, now: now, randomness: engine.randomness)
+      try apply(end, from: entry, writer)
+    case .success(let (sent, outgoing)):
+      try writer.markServed(entry)
+      try apply(decision, from: entry, writer)
+      fly(
+        decision.entry,
+        sent.transmission(
+          gates: state.gates, timeouts: state.configuration.timeouts, outgoing: outgoing))
+    }
   }
 
   /// The attempt goes to the transport.
@@ -80,7 +88,7 @@ extension Turn {
     if state.sendings[entry.number] == nil {
       state.sendings[entry.number] = Sending(
         id: entry.id, key: entry.key, group: entry.group, weight: entry.weightInGroup,
-        totalBytes: entry.body.length, storedBytes: entry.bytesSent,
+        totalBytes: entry.totalBytes, storedBytes: entry.bytesSent,
         acceptedBytes: entry.parts?.acceptedBytes ?? 0)
     }
     state.slots.took(entry.request.priority, origin: origin)
@@ -154,7 +162,7 @@ extension Turn {
       return entry.finished(
         attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
     }
-    guard let part = try writer.partRequest(of: entry, at: index) else {
+    guard let part = try partRequest(of: entry, at: index, writer) else {
       // Late, and about a plan that is gone.
       guard entry.attemptsInFlight.contains(attempt) else { return nil }
       return entry.damaged(part: index, now: now, randomness: engine.randomness)

@@ -14,13 +14,13 @@ extension Turn {
   /// Settles a live entry; forgets a settled one with its outcomes.
   mutating func cancel(_ entry: Entry, _ writer: Writer) throws(StoreError) {
     switch entry.state {
-    case .queued, .running, .sending, .awaitingAuth:
+    case .queued, .held, .running, .sending, .awaitingAuth:
       try apply(state.shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
     case .settled:
       for eventID in try writer.deleteOutcomes(ofEntry: entry.number) {
         for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
       }
-      try writer.delete(entry, leavesGroup: true)
+      try delete(entry, leavesGroup: true, writer)
     }
   }
 }

@@ -61,7 +61,9 @@ extension Turn {
           continue
         }
         try forget(entry, writer)
-      case .group(let outcome): try writer.acknowledge(outcome)
+      case .group(let outcome):
+        try writer.acknowledge(outcome)
+        state.mayHaveKept = true
       }
     }
     answer(reply, ())

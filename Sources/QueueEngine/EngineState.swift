@@ -43,6 +43,8 @@ struct EngineState {
   var hasDueLeft = false
   /// It stopped at its limit of outcomes to look at, for some connection that has room.
   var hasOutcomesLeft = false
+  /// The ends of entries mean something for others that is not carried out yet. A start looks.
+  var hasConsequencesLeft = true
   var isFinishing = false
   /// The record of the start is complete.
   var isSwept = false

@@ -75,7 +75,11 @@ extension Turn {
       }
     }
     guard wanted.isEmpty else { return wait(pending, for: wanted) }
-    try admit(admissions, answering: pending.reply, writer)
+    var planner = LinkPlanner(admissions, writer)
+    switch try planner.plan() {
+    case .success(let plans): try admit(admissions, by: plans, answering: pending.reply, writer)
+    case .failure(let refused): refuse(pending, .invalid(refused.input), at: refused.index)
+    }
   }
 
   private mutating func wait(

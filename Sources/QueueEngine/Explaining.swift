@@ -11,12 +11,14 @@ package struct Explanation: Sendable {
 extension QueueEngine {
   /// nil for an id that nobody has.
   func explain(_ id: EntryID) throws(StoreError) -> Explanation? {
-    try store.reader.entry(id: id).map(explanation)
+    guard let entry = try store.reader.entry(id: id) else { return nil }
+    return try explanation(of: entry)
   }
 
-  func explanation(of entry: Entry) -> Explanation {
+  func explanation(of entry: Entry) throws(StoreError) -> Explanation {
     let now = clock.now()
     var gates = state.gates.closed(for: entry, slots: state.slots, now: now)
+    gates += try store.reader.closedByOthers(entry, gates: state.gates)
     if entry.isLive, !entry.isInFlight, let store = closedStore(now: now) { gates.append(store) }
     return Explanation(state: state.gates.standing(of: entry), gates: gates)
   }

@@ -114,7 +114,7 @@ extension QueueEngine {
     guard let (number, found) = try store.reader.group(named: group) else { return nil }
     var entries: [(id: EntryID, explanation: Explanation)] = []
     for entry in try store.reader.liveMembers(of: number, after: 0, limit: QueueEngine.explainedMembers) {
-      entries.append((entry.id, explanation(of: entry)))
+      entries.append((entry.id, try explanation(of: entry)))
     }
     return GroupExplanation(
       status: state.status(of: found, try store.reader.members(of: number)), entries: entries)

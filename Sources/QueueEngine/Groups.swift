@@ -27,13 +27,12 @@ extension Turn {
     let (settled, outcome) = group.settled(failed: failed, now: now, randomness: engine.randomness)
     try writer.save(settled, number: number)
     try journal(.group(outcome), writer)
-    state.mayHaveKept = true
     // The last value goes out before the outcome.
     state.groupsTold[group.name] = nil
     mustSync()
   }
 
-  /// Rows that settled groups have kept, some of them: they go (D42).
+  /// Rows that were kept for groups whose outcome is acknowledged, some of them: they go (D42).
   mutating func forgetMembers(_ writer: Writer) throws(StoreError) {
     guard state.mayHaveKept else { return }
     let kept = try writer.takeKeptOfSettled(limit: Turn.slice)

@@ -22,7 +22,7 @@ extension Turn {
       let decision = entry.rearranged(gates: state.gates, partsAtOnce: partsAtOnce, now: now)
       return try apply(decision, from: entry, writer)
     }
-    guard let part = try writer.partRequest(of: entry, at: index) else {
+    guard let part = try partRequest(of: entry, at: index, writer) else {
       let decision = entry.damaged(part: index, now: now, randomness: engine.randomness)
       return try apply(decision, from: entry, writer)
     }

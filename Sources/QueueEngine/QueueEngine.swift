@@ -135,10 +135,13 @@ package final class QueueEngine {
       if isWell {
         try turn.goOnCancelling(writer)
         try turn.setApart(writer)
-        try turn.forgetMembers(writer)
       }
-      if sends && isWell && !turn.state.isFinishing {
-        try turn.settleExpired(writer)
+      let goesOn = sends && isWell && !turn.state.isFinishing
+      if goesOn { try turn.settleExpired(writer) }
+      // A turn that writes nothing does not begin to in a store that rests.
+      if isWell || turn.wrote { try turn.carryOutConsequences(writer) }
+      if isWell { try turn.forgetMembers(writer) }
+      if goesOn {
         try turn.startDue(writer)
         try turn.settleOverdue(writer)
       }

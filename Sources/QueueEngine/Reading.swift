@@ -80,11 +80,14 @@ extension QueueEngine {
     try reader.misplaced(of: state.unsorted.intersection(state.gates.pausedGroups))
   }
 
-  /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count.
+  /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count,
+  /// nor do those that wait for others: what they wait for counts, or does not go on either.
   package func isDrained() -> Bool {
     // Nothing goes on in a damaged store.
     if store.damage != nil { return true }
-    guard state.stagings.isEmpty, state.unsorted.isEmpty, state.groupCancels.isEmpty else { return false }
+    guard state.stagings.isEmpty, state.unsorted.isEmpty, state.groupCancels.isEmpty,
+      !state.hasConsequencesLeft
+    else { return false }
     do throws(StoreError) {
       return try store.reader.counts().allSatisfy { bucket in
         bucket.isPaused(by: state.gates) || state.gates.holdsForWifi(bucket.wifiOnly)
@@ -155,7 +158,9 @@ extension QueueEngine {
     let isWell = storeRestsUntil.map { $0 <= now.steady } ?? true
     let hasMembersLeft =
       !state.unsorted.isEmpty || !state.groupCancels.isEmpty || state.groupWalk != nil || state.mayHaveKept
-    return isWell && (state.hasDueLeft || state.hasOutcomesLeft || hasMembersLeft)
-      || Turn(engine: self, now: now).hasWalking
+    let hasWork =
+      state.hasDueLeft || state.hasOutcomesLeft || hasMembersLeft
+      || state.hasConsequencesLeft && !state.isFinishing
+    return isWell && hasWork || Turn(engine: self, now: now).hasWalking
   }
 }

@@ -7,7 +7,7 @@ extension Turn {
   /// that it has completed.
   mutating func forget(_ entry: Entry, _ writer: Writer) throws(StoreError) {
     guard case .settled(.completed, _) = entry.state, try writer.isNeeded(entry) else {
-      return try writer.delete(entry)
+      return try delete(entry, writer)
     }
     let decision = entry.keeping(storedData: try writer.storedData(of: entry))
     try apply(decision, from: entry, writer)
@@ -17,6 +17,15 @@ extension Turn {
   mutating func forgetIfUnneeded(_ entry: Entry, _ writer: Writer) throws(StoreError) {
     guard entry.kept != nil, try !writer.isNeeded(entry) else { return }
     mustSync()
-    try writer.delete(entry)
+    try delete(entry, writer)
+  }
+
+  /// The row goes, and needs nobody's any more.
+  ///
+  /// - Parameter leavesGroup: Its group counts it no more.
+  mutating func delete(_ entry: Entry, leavesGroup: Bool = false, _ writer: Writer) throws(StoreError) {
+    let edges = try writer.edges(of: entry.number)
+    try writer.delete(entry, leavesGroup: leavesGroup)
+    for edge in edges { try noteIfUnneeded(edge.predecessor, writer) }
   }
 }

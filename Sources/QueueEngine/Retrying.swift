@@ -9,7 +9,7 @@ extension Turn {
     guard let entry = try writer.entry(id: id) else {
       return refuse(reply, .invalid(InvalidInput(path: "id", message: "names no entry")))
     }
-    let decision: Decision
+    var decision: Decision
     do throws(InvalidInput) {
       decision = try entry.retried(
         gates: state.gates, partsAtOnce: partsAtOnce, lifetimeMs: state.configuration.lifetimeMs, now: now,
@@ -17,9 +17,34 @@ extension Turn {
     } catch {
       return refuse(reply, .invalid(error))
     }
+    if decision.entry.generation != entry.generation {
+      switch try link(decision, of: entry, writer) {
+      case .success(let linked): decision = linked
+      case .failure(let refused): return refuse(reply, .invalid(refused.input))
+      }
+    }
     mustSync()
     // Before the events of what follows.
     answer(reply, Row(state.shown(decision.entry), gates: state.gates, now: now))
     if !decision.effects.isEmpty { try apply(decision, from: entry, writer) }
+  }
+
+  /// What runs again comes after the same others, and last in its lane (D45, D47).
+  private mutating func link(
+    _ decision: Decision, of entry: Entry, _ writer: Writer
+  ) throws(StoreError) -> Result<Decision, LinkPlanner.Refused> {
+    var enqueue = Enqueue(id: entry.id, key: entry.key, vars: entry.vars, request: entry.request)
+    enqueue.dependencies = try writer.dependencies(of: entry.number)
+    enqueue.lane = entry.lane
+    let admission = Admission(enqueue: enqueue, rule: .reopen, existing: entry)
+    var planner = LinkPlanner([admission], writer)
+    switch try planner.plan() {
+    case .success(let plans): return .success(try link(decision, admission, by: plans[0], writer))
+    case .failure(let refused):
+      var refused = refused
+      refused.input = InvalidInput(
+        path: "id", message: "comes after others, of which one \(refused.input.message)")
+      return .failure(refused)
+    }
   }
 }

@@ -16,7 +16,9 @@ struct Turn {
   private var reads: [() -> Void] = []
   /// Entries that this turn wrote, as they stand: a change of the gates in the same turn concerns them as
   /// well.
-  private var written: [Int64: Entry] = [:]
+  private(set) var written: [Int64: Entry] = [:]
+  /// Lanes that are to go on once the entries of a call are all written; nil lets them go on at once.
+  var lanesHeldBack: [Lane]?
 
   /// Groups that this turn has changed.
   var groupsToTell: Set<EntryGroup> = []
@@ -169,7 +171,7 @@ struct Turn {
       case .progress(let bytesSent):
         tell(
           .progress, about: entry.key,
-          .progress(id: entry.id, bytesSent: bytesSent, totalBytes: entry.body.length))
+          .progress(id: entry.id, bytesSent: bytesSent, totalBytes: entry.totalBytes))
       case .state: tellState(of: entry)
       }
     }
@@ -178,9 +180,10 @@ struct Turn {
     case .running: mustBeLogged()
     // Parts that begin need no more; what came of one is an answer.
     case .sending where !decision.effects.contains(where: \.tellsOfAnAttempt): mustBeLogged()
-    case .sending, .queued, .awaitingAuth, .settled: mustSync()
+    case .sending, .queued, .held, .awaitingAuth, .settled: mustSync()
     }
     noteSending(of: entry)
+    if let outcome = decision.outcome { try ended(entry, outcome, writer) }
   }
 
   mutating func journal(_ record: Record, _ writer: Writer) throws(StoreError) {
@@ -194,7 +197,7 @@ struct Turn {
     case .running, .sending: break
     case .queued(let wait)
     where entry.parts != nil && !wait.isBackoff && !state.gates.isPaused(entry): break
-    case .queued, .awaitingAuth, .settled: state.sendings[entry.number] = nil
+    case .queued, .held, .awaitingAuth, .settled: state.sendings[entry.number] = nil
     }
     state.sendings[entry.number]?.key = entry.key
     state.sendings[entry.number]?.group = entry.group

@@ -21,4 +21,16 @@ enum Bounds {
   static let ranges: Int64 = 100_000
   /// Attempts at once, parts at once.
   static let concurrency: Int64 = 1024
+  /// Entries that one entry waits for.
+  static let predecessors = 1000
+  /// Names of one `bind`.
+  static let bindings = 64
+  /// Bytes of `data` that holds places for values, and of what it becomes: both are put together in memory
+  /// for each attempt.
+  static let dataTemplate = 1 << 20
+  static let expandedData = 8 << 20
+  /// Ids in `after` and `bind` of one call, all entries together.
+  static let predecessorsTogether = 10_000
+  /// Entries looked at before a call is refused because whether they wait for each other cannot be told.
+  static let circleSearch = 20_000
 }

@@ -16,6 +16,10 @@ package struct ClosedGate: Sendable, Equatable {
     case key
     /// Its group is paused.
     case group
+    /// Entries that it comes after have not completed (D45).
+    case dependency
+    /// Another one of its lane goes first (D47).
+    case lane
     case network, credentials, backoff, outage
     /// All transmissions that it may take are taken.
     case slots
@@ -46,6 +50,8 @@ extension Gates {
   package func closed(for entry: Entry, slots: Slots, now: Moment) -> [ClosedGate] {
     guard entry.isLive, !entry.isInFlight else { return [] }
     var closed = closedBySettings(for: entry)
+    // What it will find when the others let it go is not known.
+    if entry.isHeld { return closed }
     switch entry.state {
     case .awaitingAuth where dueTime(of: entry) == nil:
       return closed + [
@@ -58,7 +64,7 @@ extension Gates {
             .backoff, "waits after a failed attempt, as long as backoff or the server says",
             until: min(now.wall(at: due), entry.deadline)))
       }
-    case .awaitingAuth, .running, .sending, .settled: break
+    case .held, .awaitingAuth, .running, .sending, .settled: break
     }
     return closed + closedByLoad(for: entry, slots)
   }

@@ -4,9 +4,9 @@ package import JSONText
 /// (`Descriptor(reading:)`), or read back from what validation had accepted (`Descriptor(stored:)`).
 package struct Descriptor: Sendable {
   /// May be nil with `parts`, which have their own.
-  package let url: RequestURL?
+  package private(set) var url: RequestURL?
   package let method: HTTPMethod
-  package let headers: HeaderFields
+  package private(set) var headers: HeaderFields
   package let body: BodyDescription
   package let accept: [AcceptRule]
   /// Wall clock, ms; nil takes `lifetimeMs` from configure.
@@ -18,6 +18,8 @@ package struct Descriptor: Sendable {
   package let timeouts: TimeoutLayer?
   package let idempotencyKey: IdempotencyKey
   package let staging: Staging
+  /// The URL is a value as a whole, whose origin its entry does not know before (D46).
+  package let boundOrigin: Bool
 
   package enum Priority: String, Sendable, CaseIterable {
     case high, normal
@@ -38,7 +40,7 @@ package struct Descriptor: Sendable {
 
   fileprivate static let names = [
     "url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly",
-    "priority", "timeouts", "idempotencyKey", "staging",
+    "priority", "timeouts", "idempotencyKey", "staging", "boundOrigin",
   ]
 
   /// Reads what a host sent. A null is a body in `data`, is refused in `wifiOnly`, and counts as absent
@@ -59,6 +61,7 @@ package struct Descriptor: Sendable {
     timeouts = try reader.timeouts()
     idempotencyKey = try reader.idempotencyKey()
     staging = try reader.staging() ?? (body.kind == .parts ? .move : .copy)
+    boundOrigin = try reader.boundOrigin(of: body.kind)
   }
 
   /// Reads back what `storedText` gave.
@@ -87,6 +90,7 @@ package struct Descriptor: Sendable {
     timeouts = try reader.timeouts()
     idempotencyKey = try reader.idempotencyKey()
     staging = try reader.staging() ?? .copy
+    boundOrigin = try reader.boundOrigin(of: kind)
   }
 
   /// The JSON text of everything but the value of `data` and the requests of `parts`; `init(stored:)` is its
@@ -115,8 +119,17 @@ package struct Descriptor: Sendable {
       case .given(let key): object.member("idempotencyKey", key)
       }
       if staging != .copy { object.member("staging", staging.rawValue) }
+      if boundOrigin { object.member("boundOrigin", true) }
     }
     return writer.bytes
+  }
+
+  /// The same request with values in the place of their names.
+  func with(url: RequestURL?, headers: HeaderFields) -> Descriptor {
+    var copy = self
+    copy.url = url
+    copy.headers = headers
+    return copy
   }
 }
 

@@ -14,7 +14,21 @@ struct DescriptorReader {
   func url(isRequired: Bool) throws(InvalidInput) -> RequestURL? {
     if !isRequired && object["url"] == nil { return nil }
     let path = object.path(of: "url")
-    return try RequestURL(reading: object.required("url").nonEmptyString(at: path), path: path)
+    let text = try object.required("url").nonEmptyString(at: path)
+    guard try object.bool("boundOrigin") == true else { return try RequestURL(reading: text, path: path) }
+    guard let url = RequestURL(template: text) else {
+      throw InvalidInput(path: path, message: "must be {name} as a whole when boundOrigin is true")
+    }
+    return url
+  }
+
+  func boundOrigin(of kind: BodyKind) throws(InvalidInput) -> Bool {
+    guard try object.bool("boundOrigin") == true else { return false }
+    guard kind != .parts else {
+      throw InvalidInput(
+        path: object.path(of: "boundOrigin"), message: "goes with url; the urls of parts have their origin")
+    }
+    return true
   }
 
   func headers() throws(InvalidInput) -> HeaderFields {

@@ -15,6 +15,9 @@ package struct Enqueue: Sendable {
   package var deadlineMs: Int64?
   /// From the first attempt of any member on (D49), ms; nil leaves what the group has.
   package var groupDeadlineMs: Int64?
+  /// None of it is part of the body's identity (D5).
+  package var dependencies = Dependencies()
+  package var lane: Lane?
   /// The number of the newest header patch when the call arrived. One that arrives while the body is staged
   /// is newer than the headers of the call and applies to them (protocol.md section 1). nil takes the newest
   /// at the commit.

@@ -2,7 +2,10 @@ package import JSONText
 
 extension Enqueue {
   /// Every name that one enqueue may have.
-  static let names = ["id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"]
+  static let names = [
+    "id", "key", "vars", "request", "after", "onFailure", "bind", "lane", "group", "weight", "deadlineMs",
+    "groupDeadlineMs",
+  ]
 
   /// Reads what a host sent.
   ///
@@ -27,6 +30,13 @@ extension Enqueue {
     let request = try Descriptor(reading: object.required("request"), path: object.path(of: "request"))
     self.init(id: id ?? makeID(), key: key, vars: vars, request: request)
     try readGroup(object)
+    dependencies = try Dependencies(
+      after: object["after"], onFailure: object["onFailure"], bind: object["bind"], path: path)
+    try dependencies.check(own: self.id, path: path)
+    try dependencies.check(request, path: object.path(of: "request"))
+    lane = try object["lane"].map { (json) throws(InvalidInput) in
+      try Lane(reading: json, path: object.path(of: "lane"))
+    }
   }
 
   /// Reads requests that are accepted together (D50): at least one, no id twice.
@@ -39,10 +49,17 @@ extension Enqueue {
     }
     var enqueues: [Enqueue] = []
     var places: [EntryID: String] = [:]
+    var predecessors = 0
     for (path, element) in elements {
       let enqueue = try Enqueue(reading: element, path: path, makeID: makeID)
       if let other = places.updateValue(path, forKey: enqueue.id) {
         throw InvalidInput(path: JSONPath.member("id", of: path), message: "is the id of \(other) as well")
+      }
+      predecessors += enqueue.dependencies.predecessors.count
+      guard predecessors <= Bounds.predecessorsTogether else {
+        throw InvalidInput(
+          path: path,
+          message: "is one too many to wait for others; \(Bounds.predecessorsTogether) ids may be named")
       }
       enqueues.append(enqueue)
     }

@@ -16,6 +16,10 @@ package struct Entry: Sendable {
   package var body: StagedBody
   /// nil for an entry that is one request.
   package var parts: Parts?
+  package var lane: Lane?
+  /// What the request has become with the values that it takes from answers (D46); nil while they are not all
+  /// there, and for an entry without bindings.
+  package var expansion: Expansion?
   /// The Idempotency-Key that was made for the body of a POST or PATCH (D19); nil for other methods, and once
   /// the body was answered with an error. `transmission` says whether it is sent.
   package var idempotencyKey: String?
@@ -52,6 +56,8 @@ package struct Entry: Sendable {
   /// D1).
   package enum State: Sendable, Equatable {
     case queued(Wait)
+    /// Others have to complete, or are before it in its lane.
+    case held(Held)
     case running(Attempt)
     /// Parts are in flight; which ones, `parts` says. `next` is when one more may go, queue time in ms; nil
     /// while only results can bring one.
@@ -104,7 +110,7 @@ package struct Entry: Sendable {
     body: StagedBody, parts: Parts? = nil,
     idempotencyKey: String?, headerRevision: Int64, expiresAt: Int64, state: State, attempts: Int64 = 0,
     failures: FailureCounts = FailureCounts(), bytesSent: Int64 = 0, lastRequestID: String? = nil,
-    createdAt: Int64, updatedAt: Int64, host: HostID? = nil,
+    createdAt: Int64, updatedAt: Int64, host: HostID? = nil, lane: Lane? = nil, expansion: Expansion? = nil,
     kept: Kept? = nil, group: EntryGroup? = nil, weight: Double? = nil, deadlineMs: Int64? = nil,
     firstAttemptAt: Int64? = nil, groupDeadline: Int64? = nil
   ) {
@@ -117,6 +123,8 @@ package struct Entry: Sendable {
     self.request = request
     self.body = body
     self.parts = parts
+    self.lane = lane
+    self.expansion = expansion
     self.idempotencyKey = idempotencyKey
     self.headerRevision = headerRevision
     self.expiresAt = expiresAt
@@ -138,12 +146,12 @@ package struct Entry: Sendable {
 
 extension Entry {
   /// Where it is sent; of parts, where the latest went or, before the first, where that goes.
-  package var origin: Origin? { (parts?.latest.url ?? request.url)?.origin }
+  package var origin: Origin? { (parts?.latest.url ?? sentURL)?.origin }
 
   /// Queued, running or waiting for credentials, paused or not.
   package var isLive: Bool {
     switch state {
-    case .queued, .running, .sending, .awaitingAuth: true
+    case .queued, .held, .running, .sending, .awaitingAuth: true
     case .settled: false
     }
   }
@@ -152,7 +160,7 @@ extension Entry {
   package var isInFlight: Bool {
     switch state {
     case .running, .sending: true
-    case .queued, .awaitingAuth, .settled: false
+    case .queued, .held, .awaitingAuth, .settled: false
     }
   }
 
@@ -160,7 +168,7 @@ extension Entry {
   var isParked: Bool {
     switch state {
     case .awaitingAuth: true
-    case .queued, .running, .sending, .settled: false
+    case .queued, .held, .running, .sending, .settled: false
     }
   }
 
@@ -173,7 +181,7 @@ extension Entry {
       return (parts?.open ?? []).filter { $0.state == .inFlight }.map {
         AttemptID(entry: number, generation: $0.generation, ordinal: $0.attempt.ordinal, part: $0.index)
       }
-    case .queued, .awaitingAuth, .settled: return []
+    case .queued, .held, .awaitingAuth, .settled: return []
     }
   }
 }

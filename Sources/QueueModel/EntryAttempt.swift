@@ -2,7 +2,8 @@ extension Entry {
   /// The next attempt begins; `attempts` counts it now (D3). Changes nothing unless the entry is queued, or
   /// let go by a header patch, and neither paused, nor waiting for Wi-Fi, nor past its deadline.
   package func started(requestID: String, gates: Gates, now: Moment) -> Decision {
-    guard gates.standing(of: self) == .queued, !gates.holdsForWifi(request.wifiOnly), now.wall < deadline
+    guard !isHeld, gates.standing(of: self) == .queued, !gates.holdsForWifi(request.wifiOnly),
+      now.wall < deadline
     else {
       return .unchanged(self)
     }
@@ -17,7 +18,7 @@ extension Entry {
     return Decision(entry: entry, effects: [.state])
   }
 
-  /// What the attempt in flight puts on the wire. The entry must be running.
+  /// What the attempt in flight puts on the wire. The entry must be running, its request expanded (D46).
   ///
   /// - Parameter timeouts: Of configure; the entry's own go over them.
   package func transmission(gates: Gates, timeouts: Timeouts, outgoing: OutgoingBody) -> Transmission {

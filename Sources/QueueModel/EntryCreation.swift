@@ -12,7 +12,7 @@ extension Entry {
       idempotencyKey: enqueue.request.freshIdempotencyKey(randomness),
       headerRevision: enqueue.headerRevision ?? gates.headerRevision,
       expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
-      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host, group: enqueue.group,
+      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host, lane: enqueue.lane, group: enqueue.group,
       weight: enqueue.weight, deadlineMs: enqueue.deadlineMs)
     return Decision(entry: entry, effects: [.state])
   }
@@ -36,7 +36,7 @@ extension Entry {
     entry.parts?.endWaits(now: now)
     switch state {
     case .settled: return .unchanged(self)
-    case .queued, .awaitingAuth:
+    case .queued, .held, .awaitingAuth:
       entry.state = .queued(Wait(due: now.steady))
       entry.failures.streak = 0
       return Decision(entry: entry, effects: [.state])
@@ -118,6 +118,8 @@ extension Entry {
   /// Everything that is not part of the body's identity (D5).
   private mutating func take(_ enqueue: Enqueue, gates: Gates, lifetimeMs: Int64, now: Moment) {
     key = enqueue.key
+    lane = enqueue.lane
+    expansion = nil
     host = enqueue.host
     vars = enqueue.vars
     request = enqueue.request

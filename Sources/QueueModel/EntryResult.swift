@@ -14,7 +14,7 @@ extension Entry {
     let policy = policy.overlaid(with: request.retry)
     let verdict = judge(result, accept: request.accept, policy: policy, failures: failures)
     var entry = self
-    entry.bytesSent = min(max(result.bytesSent, 0), body.length)
+    entry.bytesSent = min(max(result.bytesSent, 0), totalBytes)
     entry.updatedAt = now.wall
     let report = Report(attempt: attempt, requestID: requestID, result: result, now: now)
     switch (verdict, state) {
@@ -57,7 +57,7 @@ extension Entry {
 
   private func event(of report: Report, _ outcome: AttemptEvent.Result) -> AttemptEvent {
     AttemptEvent(
-      of: self, report.attempt, url: request.url, requestID: report.requestID, result: outcome,
+      of: self, report.attempt, url: sentURL, requestID: report.requestID, result: outcome,
       answer: report.result.answer,
       at: report.now.wall)
   }

@@ -10,7 +10,8 @@ extension Entry {
     gates: Gates, partsAtOnce: Int, lifetimeMs: Int64, now: Moment, randomness: any Randomness
   ) throws(InvalidInput) -> Decision {
     switch state {
-    case .running: return .unchanged(self)
+    // What others hold is not for a person to let go.
+    case .running, .held: return .unchanged(self)
     case .sending:
       guard now.wall < expiresAt, hasWaitingPart(gates: gates, now: now) else { return .unchanged(self) }
       var entry = waitingNoMore(lifetimeMs: lifetimeMs, now: now)

@@ -23,7 +23,7 @@ extension Entry {
       var entry = self
       entry.state = .sending(next: nil)
       return Decision(entry: entry)
-    case .queued, .awaitingAuth:
+    case .queued, .held, .awaitingAuth:
       guard now.wall >= deadline else { return .unchanged(self) }
       return settled(
         .error(kind: .expired, message: expiryMessage, response: nil), now: now, randomness: randomness)
@@ -42,15 +42,15 @@ extension Entry {
     entry.state = .settled(settlement.kind, eventID: eventID)
     entry.updatedAt = now.wall
     switch settlement {
-    case .completed: entry.bytesSent = body.length
+    case .completed: entry.bytesSent = totalBytes
     case .error(.http, _, _): entry.idempotencyKey = nil
     case .error, .cancelled: break
     }
     let outcome = Outcome(
       eventID: eventID, entry: number, id: id, key: key, vars: vars, at: now.wall, generation: generation,
-      attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: body.length,
-      url: (parts?.latest.url ?? request.url)?.text ?? "", method: request.method, partIndex: partIndex,
-      settlement: settlement, host: host, group: group)
+      attempts: attempts, requestID: lastRequestID, bytesSent: entry.bytesSent, totalBytes: totalBytes,
+      url: (parts?.latest.url ?? sentURL)?.text ?? "", method: request.method, partIndex: partIndex,
+      settlement: settlement, host: host, lane: lane, group: group)
     return Decision(entry: entry, outcome: outcome, effects: [.state])
   }
 
@@ -60,7 +60,7 @@ extension Entry {
     switch state {
     case .settled(.completed, let eventID), .settled(.cancelled, let eventID):
       generation == outcome.generation && eventID == outcome.eventID
-    case .settled(.error, _), .queued, .running, .sending, .awaitingAuth: false
+    case .settled(.error, _), .queued, .held, .running, .sending, .awaitingAuth: false
     }
   }
 }

@@ -10,6 +10,7 @@ package struct Outcome: Sendable {
   package var key: EntryKey
   package var vars: JSON
   package var group: EntryGroup?
+  package var lane: Lane?
   /// Wall clock, ms.
   package var at: Int64
   package var generation: Int64
@@ -48,13 +49,14 @@ package struct Outcome: Sendable {
   package init(
     eventID: String, entry: Int64, id: EntryID, key: EntryKey, vars: JSON, at: Int64, generation: Int64,
     attempts: Int64, requestID: String?, bytesSent: Int64, totalBytes: Int64, url: String, method: HTTPMethod,
-    partIndex: Int?, settlement: Settlement, host: HostID? = nil, group: EntryGroup? = nil
+    partIndex: Int?, settlement: Settlement, host: HostID? = nil, lane: Lane? = nil, group: EntryGroup? = nil
   ) {
     self.eventID = eventID
     self.entry = entry
     self.id = id
     self.key = key
     self.vars = vars
+    self.lane = lane
     self.at = at
     self.generation = generation
     self.attempts = attempts
@@ -73,4 +75,6 @@ package struct Outcome: Sendable {
 /// Why an entry settled with an error, by its wire name.
 package enum ErrorKind: String, Sendable, CaseIterable {
   case http, network, file, expired, truncated, unknown
+  /// An entry that it waited for did not complete, or did not answer with what it takes (D45, D46).
+  case dependency
 }

@@ -32,6 +32,7 @@ extension Outcome {
     event.key("vars")
     if exactly { event.rawExact(vars) } else { event.raw(vars) }
     if let group { event.member("group", group.text) }
+    if let lane { event.member("lane", lane.text) }
     event.member("at", at)
     event.member("generation", generation)
     event.member("attempts", attempts)
@@ -74,6 +75,7 @@ extension Outcome {
       partIndex: json["partIndex"]?.integer.map { Int($0) },
       settlement: try json.stored("kind") { Settlement(kind: $0, in: json) },
       host: json["host"]?.string.flatMap { Int64($0) }.map(HostID.init),
+      lane: json["lane"]?.string.map { Lane($0) },
       group: json["group"]?.string.map { EntryGroup($0) })
   }
 }

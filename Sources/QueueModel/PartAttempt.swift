@@ -15,7 +15,7 @@ extension Entry {
     part index: Int, _ part: PartRequest, requestID: String, gates: Gates, partsAtOnce: Int, now: Moment
   ) -> Decision {
     let standing = gates.standing(of: self)
-    guard standing == .queued || standing == .running, !gates.holdsForWifi(request.wifiOnly),
+    guard !isHeld, standing == .queued || standing == .running, !gates.holdsForWifi(request.wifiOnly),
       now.wall < deadline, nextPart(gates: gates, partsAtOnce: partsAtOnce, now: now) == index
     else { return .unchanged(self) }
     var entry = self
@@ -82,7 +82,7 @@ extension Entry {
     case .queued, .running, .sending:
       let wait = parts.wait(at: now.steady, atOnce: partsAtOnce, due: due)
       state = .queued(wait ?? Wait(due: now.steady))
-    case .awaitingAuth, .settled: break
+    case .held, .awaitingAuth, .settled: break
     }
   }
 }

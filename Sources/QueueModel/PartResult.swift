@@ -82,7 +82,7 @@ extension Entry {
       entry.bytesSent = acceptedBytes
       return Decision(entry: entry)
     case .settled: return nil
-    case .queued, .running, .sending, .awaitingAuth:
+    case .queued, .held, .running, .sending, .awaitingAuth:
       entry.bytesSent = acceptedBytes
       guard entry.parts?.isComplete == true else { return goOn(entry) }
       entry.lastRequestID = report.open.attempt.requestID

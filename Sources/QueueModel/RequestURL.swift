@@ -44,6 +44,15 @@ package struct RequestURL: Sendable, Equatable, Hashable {
     origin = Origin(text: "\(scheme.rawValue)://\(hostName):\(port ?? scheme.defaultPort)")
   }
 
+  /// A URL that is to be one value as a whole, `{name}`; it has no origin before the value is there. nil for
+  /// every other text.
+  init?(template text: String) {
+    guard text.hasPrefix("{"), text.hasSuffix("}"), Binding.isName(text.dropFirst().dropLast()) else {
+      return nil
+    }
+    self.init(text: text, origin: Origin(text: ""))
+  }
+
   private static func endsAuthority(_ byte: UInt8) -> Bool {
     byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
   }

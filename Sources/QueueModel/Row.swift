@@ -6,6 +6,7 @@ package struct Row: Sendable {
   package var key: EntryKey
   package var vars: JSON
   package var group: EntryGroup?
+  package var lane: Lane?
   package var state: State
   /// Body bytes; of the attempt in flight only as the store knows them, the total once completed.
   package var bytesSent: Int64
@@ -36,9 +37,10 @@ package struct Row: Sendable {
     key = entry.key
     vars = entry.vars
     group = entry.group
+    lane = entry.lane
     state = gates.standing(of: entry)
     bytesSent = entry.bytesSent
-    totalBytes = entry.body.length
+    totalBytes = entry.totalBytes
     attempts = entry.attempts
     updatedAt = entry.updatedAt
     nextAttemptAt = state == .queued ? Self.nextAttempt(of: entry, gates: gates, now: now) : nil
@@ -54,7 +56,8 @@ package struct Row: Sendable {
 
   /// Bytes of the row in a frame, near enough for the size of a page.
   package var size: Int {
-    id.text.utf8.count + key.text.utf8.count + vars.count + (group?.text.utf8.count ?? 0) + 160
+    let names = [id.text, key.text, group?.text, lane?.text].compactMap { $0?.utf8.count }
+    return names.reduce(vars.count + 160, +)
   }
 
   package func write(into writer: inout JSONWriter) {
@@ -66,6 +69,7 @@ package struct Row: Sendable {
     writer.member("key", key.text)
     writer.member("vars", vars)
     if let group { writer.member("group", group.text) }
+    if let lane { writer.member("lane", lane.text) }
     writer.member("state", state.rawValue)
     writer.member("bytesSent", bytesSent)
     writer.member("totalBytes", totalBytes)

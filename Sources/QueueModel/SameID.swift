@@ -48,7 +48,7 @@ package enum SameID: Sendable, Equatable {
     let isSame = existing.hasSameBody(
       as: incoming.request, storedData: storedData, storedParts: storedParts, sourceStamps: sourceStamps)
     switch existing.state {
-    case .queued, .awaitingAuth: return isSame ? .resume : .replace
+    case .queued, .held, .awaitingAuth: return isSame ? .resume : .replace
     case .running, .sending: return isSame ? .resume : .refuseRunning
     case .settled(.cancelled, _): return .replace
     case .settled(.error, _): return isSame ? .reopen : .replace

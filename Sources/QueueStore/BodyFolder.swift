@@ -122,6 +122,25 @@ package final class BodyFolder: Sendable {
   /// Lets nobody else read a file that came with another mode (D38).
   func close(_ name: String) { fchmodat(descriptor, name, 0o600, 0) }
 
+  /// All bytes of a file; nil when they cannot be read.
+  func contents(of name: String) -> [UInt8]? {
+    let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    guard file >= 0 else { return nil }
+    defer { Glibc.close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var count = 0
+    while count < bytes.count {
+      let result = bytes.withUnsafeMutableBytes { buffer in
+        SystemError.retry { pread(file, buffer.baseAddress! + count, buffer.count - count, off_t(count)) }
+      }
+      guard case .success(let read) = result, read > 0 else { return nil }
+      count += read
+    }
+    return bytes
+  }
+
   /// Makes the names in the folder survive a power cut.
   func sync() throws(StageError) {
     if let number = SystemError.of({ fsync(descriptor) }) { throw .storage(number) }

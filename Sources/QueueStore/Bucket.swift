@@ -47,6 +47,8 @@ package struct Bucket: Sendable {
 
   /// Entries by stored state, but for those that wait for credentials.
   package var queued: Int64 = 0
+  /// Wait for others: for those they come after, or that are before them in their lane.
+  package var held: Int64 = 0
   package var running: Int64 = 0
   /// Wait for credentials that no patch has brought.
   package var awaitingAuth: Int64 = 0
@@ -57,7 +59,7 @@ package struct Bucket: Sendable {
   package var cancelled: Int64 = 0
   /// Entries that have not settled.
   package var members: MemberCounts {
-    MemberCounts(queued: queued, running: running, awaitingAuth: awaitingAuth, released: released)
+    MemberCounts(queued: queued + held, running: running, awaitingAuth: awaitingAuth, released: released)
   }
   package var live: Int64 { members.all }
   /// Of `queued`, those that the end of an outage wakes.
@@ -66,7 +68,7 @@ package struct Bucket: Sendable {
   package var due: Int64?
   /// The earliest time at which an entry that has parts in flight may send one more, queue time in ms.
   package var nextPart: Int64?
-  /// The earliest deadline of `queued`, `awaitingAuth` and `released`, wall clock in ms.
+  /// The earliest deadline of `queued`, `held`, `awaitingAuth` and `released`, wall clock in ms.
   package var expiry: Int64?
 }
 
@@ -80,7 +82,7 @@ extension Gates {
     for bucket in buckets {
       let paused = bucket.isPaused(by: self) ? bucket.members : apart[bucket.number] ?? MemberCounts()
       entries[.paused, default: 0] += paused.all
-      entries[.queued, default: 0] += bucket.queued + bucket.released - paused.queued - paused.released
+      entries[.queued, default: 0] += bucket.members.waiting - paused.waiting
       entries[.running, default: 0] += bucket.running - paused.running
       entries[.awaitingAuth, default: 0] += bucket.awaitingAuth - paused.awaitingAuth
       entries[.completed, default: 0] += bucket.completed

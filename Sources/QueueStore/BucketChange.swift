@@ -3,6 +3,7 @@ import QueueModel
 /// What one transaction does to the counts of one bucket.
 struct BucketChange {
   private var queued: Int64 = 0
+  private var held: Int64 = 0
   private var running: Int64 = 0
   private var awaitingAuth: Int64 = 0
   private var released: Int64 = 0
@@ -28,7 +29,7 @@ struct BucketChange {
     case .queued(let wait):
       due = min(due ?? .max, wait.due)
       expiry = min(expiry ?? .max, expiresAt)
-    case .awaitingAuth: expiry = min(expiry ?? .max, expiresAt)
+    case .held, .awaitingAuth: expiry = min(expiry ?? .max, expiresAt)
     case .sending(let next?): nextPart = min(nextPart ?? .max, next)
     case .sending(nil), .running, .settled: break
     }
@@ -41,7 +42,7 @@ struct BucketChange {
     case .queued:
       dueIsStale = true
       expiryIsStale = true
-    case .awaitingAuth: expiryIsStale = true
+    case .held, .awaitingAuth: expiryIsStale = true
     case .sending(.some): nextPartIsStale = true
     case .sending(nil), .running, .settled: break
     }
@@ -52,6 +53,7 @@ struct BucketChange {
     case .queued(let wait):
       queued += step
       if wait.outage != nil { waking += step }
+    case .held: held += step
     case .running, .sending: running += step
     case .awaitingAuth(let revision):
       if revision < covering { released += step } else { awaitingAuth += step }
@@ -71,13 +73,14 @@ struct BucketChange {
         ELSE min(ifnull(due, ?11), ifnull(?11, due)) END,
       expiry = CASE WHEN ?12
         THEN (
-          SELECT expires_at FROM entry WHERE bucket = ?1 AND state IN ('queued', 'awaiting-auth')
+          SELECT expires_at FROM entry WHERE bucket = ?1 AND state IN ('queued', 'held', 'awaiting-auth')
           ORDER BY expires_at LIMIT 1)
         ELSE min(ifnull(expiry, ?13), ifnull(?13, expiry)) END,
       served = max(served, ?14),
       next_part = CASE WHEN ?15
         THEN (SELECT next FROM parts WHERE bucket = ?1 AND next IS NOT NULL ORDER BY next LIMIT 1)
-        ELSE min(ifnull(next_part, ?16), ifnull(?16, next_part)) END
+        ELSE min(ifnull(next_part, ?16), ifnull(?16, next_part)) END,
+      held = held + ?17
     WHERE number = ?1
     """
 
@@ -93,5 +96,6 @@ struct BucketChange {
     statement.bind(served)
     statement.bind(nextPartIsStale)
     statement.bind(nextPart)
+    statement.bind(held)
   }
 }

@@ -4,7 +4,7 @@ import QueueModel
 final class BucketQueries {
   private static let selection = """
     SELECT number, key, origin, priority, wifi_only, paused_group, queued, running, awaiting_auth, released,
-      completed, error, cancelled, waking, due, expiry, next_part
+      completed, error, cancelled, waking, due, expiry, next_part, held
     FROM bucket
     """
 
@@ -131,6 +131,7 @@ final class BucketQueries {
     bucket.due = row.optionalInt()
     bucket.expiry = row.optionalInt()
     bucket.nextPart = row.optionalInt()
+    bucket.held = row.int()
     return bucket
   }
 }

@@ -49,7 +49,7 @@ final class BucketTable {
     deleteEmpty = statement(
       """
       DELETE FROM bucket WHERE number = ?
-        AND queued + running + awaiting_auth + released + completed + error + cancelled = 0
+        AND queued + held + running + awaiting_auth + released + completed + error + cancelled = 0
       """)
     let release = """
       UPDATE bucket SET released = released + awaiting_auth, awaiting_auth = 0, covering = ?1

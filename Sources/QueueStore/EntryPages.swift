@@ -9,7 +9,7 @@ package struct EntryPages {
 
   /// States as they are stored: pauses and header patches are not seen in them.
   package enum StoredState: String, Sendable, CaseIterable {
-    case queued, running
+    case queued, held, running
     case awaitingAuth = "awaiting-auth"
     case completed, error, cancelled
   }

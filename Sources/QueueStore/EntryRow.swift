@@ -16,7 +16,7 @@ enum EntryRow {
       case .state:
         [
           "state", "due", "is_backoff", "outage", "spread", "attempt_ordinal", "attempt_request_id",
-          "attempt_revision", "parked_revision",
+          "attempt_revision", "parked_revision", "held_unmet", "held_behind",
         ]
       case .settlement: ["settled_event"]
       case .headers: ["header_revision"]
@@ -102,7 +102,7 @@ enum EntryRow {
   private static func settledEvent(_ state: Entry.State) -> String? {
     switch state {
     case .settled(_, let eventID): eventID
-    case .queued, .running, .sending, .awaitingAuth: nil
+    case .queued, .held, .running, .sending, .awaitingAuth: nil
     }
   }
 
@@ -110,8 +110,10 @@ enum EntryRow {
     var wait: Entry.Wait?
     var attempt: Entry.Attempt?
     var parked: Int64?
+    var held: Entry.Held?
     switch state {
     case .queued(let waits): wait = waits
+    case .held(let holds): held = holds
     case .running(let runs): attempt = runs
     case .sending: attempt = ofParts
     case .awaitingAuth(let revision): parked = revision
@@ -126,6 +128,8 @@ enum EntryRow {
     statement.bind(attempt?.requestID)
     statement.bind(attempt?.headerRevision)
     statement.bind(parked)
+    statement.bind(held?.unmet)
+    statement.bind(held?.isBehind)
   }
 
   /// Stands in the row of an entry whose parts are in flight: they have their own.
@@ -149,10 +153,11 @@ enum EntryRow {
     if let text { statement.bind(text: text[...]) } else { statement.bindNull() }
   }
 
-  /// The state's wire string.
+  /// The state's wire string; `held` is told as queued.
   static func name(of state: Entry.State) -> String {
     switch state {
     case .queued: "queued"
+    case .held: "held"
     case .running, .sending: "running"
     case .awaitingAuth: "awaiting-auth"
     case .settled(let kind, _): kind.rawValue
@@ -162,8 +167,8 @@ enum EntryRow {
   /// What `read` reads, in its order.
   static let selected = ["number"] + columns(of: Part.allCases.filter { $0 != .bucket && $0 != .group })
 
-  /// Reads `selected`, then key, vars, request, and the name and limit of the group. nil when a value cannot be an entry's: a damaged row reads
-  /// as absent.
+  /// Reads `selected`, then key, what lies in `entry_text`, and the name and limit of the group. nil when a
+  /// value cannot be an entry's: a damaged row reads as absent.
   static func read(_ row: inout StatementRow) -> (entry: Entry, turn: Int64)? {
     let number = row.int()
     let id = row.text()
@@ -195,6 +200,10 @@ enum EntryRow {
       let request = try? JSON(checking: row.bytes()),
       let descriptor = try? Descriptor(stored: request, kind: body.kind)
     else { return nil }
+    let lane = row.optionalText().map { Lane($0) }
+    let sentURL = row.optionalText().map { try? RequestURL(reading: $0, path: "stored") }
+    if case .some(nil) = sentURL { return nil }
+    let expansion = row.optionalInt().map { Entry.Expansion(url: sentURL ?? nil, length: $0) }
     failures.rules = rules
     let group = row.optionalText().map { EntryGroup($0) }
     let groupDeadline = row.optionalInt()
@@ -202,9 +211,9 @@ enum EntryRow {
       number: number, id: EntryID(id), key: EntryKey(key), vars: vars, generation: generation,
       request: descriptor, body: body, idempotencyKey: idempotencyKey, headerRevision: headerRevision,
       expiresAt: expiresAt, state: state, attempts: attempts, failures: failures, bytesSent: bytesSent,
-      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host,
-      kept: isKept ? Entry.Kept(dataDigest: dataDigest) : nil, group: group, weight: weight,
-      deadlineMs: deadlineMs, firstAttemptAt: firstAttemptAt, groupDeadline: groupDeadline)
+      lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host, lane: lane,
+      expansion: expansion, kept: isKept ? Entry.Kept(dataDigest: dataDigest) : nil, group: group,
+      weight: weight, deadlineMs: deadlineMs, firstAttemptAt: firstAttemptAt, groupDeadline: groupDeadline)
     return (entry, turn)
   }
 
@@ -219,12 +228,15 @@ enum EntryRow {
     let requestID = row.optionalText()
     let revision = row.optionalInt()
     let parked = row.optionalInt()
+    let unmet = row.optionalInt()
+    let isBehind = row.bool()
     let event = row.optionalText()
     switch name {
     case "queued":
       return due.map {
         .queued(Entry.Wait(due: $0, isBackoff: isBackoff, outage: outage, spread: spread ?? 0))
       }
+    case "held": return unmet.flatMap { Entry.Held(unmet: $0, isBehind: isBehind) }.map { .held($0) }
     case "running":
       guard let ordinal, let requestID, let revision else { return nil }
       return .running(Entry.Attempt(ordinal: ordinal, requestID: requestID, headerRevision: revision))

@@ -7,7 +7,7 @@ final class EntryTable {
   /// What `EntryRow.read` reads.
   private static let selection = """
     SELECT \(EntryRow.selected.map { "e.\($0)" }.joined(separator: ", ")),
-      b.key, t.vars, t.request, g.name, g.deadline
+      b.key, t.vars, t.request, t.lane, t.sent_url, t.sent_length, g.name, g.deadline
     FROM entry e JOIN bucket b ON b.number = e.bucket JOIN entry_text t ON t.number = e.number
       LEFT JOIN member_group g ON g.number = e.group_number
     """
@@ -52,8 +52,16 @@ final class EntryTable {
       INSERT INTO entry (\(names.joined(separator: ", ")))
       VALUES (\(names.map { _ in "?" }.joined(separator: ", ")))
       """)
-    insertText = statement("INSERT OR REPLACE INTO entry_text (number, vars, request) VALUES (?, ?, ?)")
-    updateText = statement("UPDATE entry_text SET vars = ?2, request = ?3 WHERE number = ?1")
+    insertText = statement(
+      """
+      INSERT OR REPLACE INTO entry_text (number, vars, request, lane, sent_url, sent_length)
+      VALUES (?, ?, ?, ?, ?, ?)
+      """)
+    updateText = statement(
+      """
+      UPDATE entry_text SET vars = ?2, request = ?3, lane = ?4, sent_url = ?5, sent_length = ?6
+      WHERE number = ?1
+      """)
     deleteRow = statement("DELETE FROM entry WHERE number = ?")
     deleteText = statement("DELETE FROM entry_text WHERE number = ?")
     byNumber = select("WHERE e.number = ?")
@@ -79,7 +87,7 @@ final class EntryTable {
     nextSpread = statement(
       "SELECT spread FROM entry WHERE bucket = ? AND outage = ? AND spread > ? ORDER BY spread LIMIT 1")
     let expiry = """
-      WHERE e.bucket = ? AND e.state IN ('queued', 'awaiting-auth') AND e.expires_at <= ?
+      WHERE e.bucket = ? AND e.state IN ('queued', 'held', 'awaiting-auth') AND e.expires_at <= ?
       ORDER BY e.expires_at, e.number
       """
     expired = select(expiry)
@@ -104,7 +112,7 @@ final class EntryTable {
 
   /// - Parameters:
   ///   - isMoved: it was in another bucket.
-  ///   - withText: vars or request differ as well.
+  ///   - withText: What lies in `entry_text` differs as well.
   func update(
     _ entry: Entry, from old: Entry, in place: EntryRow.Place, isMoved: Bool, withText: Bool
   ) throws(StoreError) {
@@ -129,6 +137,9 @@ final class EntryTable {
     statement.bind(entry.number)
     statement.bind(text: entry.vars.text)
     statement.bind(text: entry.request.storedText[...])
+    statement.bind(entry.lane?.text)
+    statement.bind(entry.expansion?.url?.text)
+    statement.bind(entry.expansion?.length)
   }
 
   func delete(_ number: Int64, hasParts: Bool) throws(StoreError) {

@@ -80,7 +80,7 @@ struct MemberChange {
   mutating func count(_ state: Entry.State, covering: Int64, by step: Int64) {
     self.covering = max(self.covering, covering)
     switch state {
-    case .queued: counts.queued += step
+    case .queued, .held: counts.queued += step
     case .running, .sending: counts.running += step
     case .awaitingAuth(let revision):
       if revision < covering { counts.released += step } else { counts.awaitingAuth += step }

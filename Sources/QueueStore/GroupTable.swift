@@ -44,7 +44,7 @@ final class GroupTable {
     saveRow = statement(
       """
       UPDATE member_group SET generation = ?2, settled_event = ?3, is_acknowledged = ?4,
-        first_attempt_at = ?5, deadline = ?5 + deadline_ms, forgetting = iif(?3 IS NULL, NULL, 0)
+        first_attempt_at = ?5, deadline = ?5 + deadline_ms, forgetting = NULL
       WHERE number = ?1
       """)
     saveDeadline = statement(
@@ -52,7 +52,9 @@ final class GroupTable {
     deleteRow = statement("DELETE FROM member_group WHERE number = ?")
     highest = statement("SELECT ifnull(max(number), 0) FROM member_group")
     acknowledgeRow = statement(
-      "UPDATE member_group SET is_acknowledged = 1 WHERE number = ? AND settled_event = ?")
+      """
+      UPDATE member_group SET is_acknowledged = 1, forgetting = 0 WHERE number = ? AND settled_event = ?
+      """)
     page = statement(
       "SELECT number, name FROM member_group WHERE number > ? AND live > 0 ORDER BY number LIMIT ?")
     lastNumber = try highest.first { $0.int() } ?? 0
@@ -114,7 +116,7 @@ final class GroupTable {
     changes.removeAll(keepingCapacity: true)
   }
 
-  /// Generation, end and first attempt; the end of a generation has its kept members forgotten.
+  /// Generation, end and first attempt.
   func save(_ group: Group, number: Int64) throws(StoreError) {
     try saveRow.run {
       $0.bind(number)
@@ -133,6 +135,7 @@ final class GroupTable {
     }
   }
 
+  /// A host has the outcome: members that were kept are to go (D42).
   func acknowledge(_ outcome: GroupOutcome) throws(StoreError) {
     guard let number = try number(of: outcome.group) else { return }
     try acknowledgeRow.run {

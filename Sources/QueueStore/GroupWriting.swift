@@ -60,7 +60,8 @@ extension Writer {
     tables.groups.change(group) { $0.move(standing.state, from: old, to: new) }
   }
 
-  /// The next kept members of settled groups, whose rows are to go (D42); at most `limit`. Not given again.
+  /// The next kept members of groups whose outcome is acknowledged, to go (D42); at most `limit`. Not given
+  /// again.
   package func takeKeptOfSettled(limit: Int) throws(StoreError) -> [Entry] {
     guard let (group, through) = try tables.members.forgetting() else { return [] }
     let numbers = try tables.members.kept(of: group, after: through, limit: limit)

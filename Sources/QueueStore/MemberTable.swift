@@ -23,7 +23,9 @@ package struct MemberCounts: Sendable, Equatable {
     released += other.released
   }
 
-  package var all: Int64 { queued + running + awaitingAuth + released }
+  package var all: Int64 { waiting + running + awaitingAuth }
+  /// Shown as queued.
+  package var waiting: Int64 { queued + released }
 }
 
 /// Where the members of groups stand: questions by group and bucket. What has gathered must have been
@@ -74,7 +76,8 @@ final class MemberTable {
     waiting = statement(
       """
       SELECT number FROM entry INDEXED BY entry_member
-      WHERE group_number = ? AND bucket = ? AND settled_event IS NULL AND state IN ('queued', 'awaiting-auth')
+      WHERE group_number = ? AND bucket = ? AND settled_event IS NULL
+        AND state IN ('queued', 'held', 'awaiting-auth')
       ORDER BY number LIMIT ?
       """)
     rows = statement(
@@ -172,7 +175,7 @@ final class MemberTable {
     try kept.all({ MemberTable.bind(group, number, limit, to: $0) }) { $0.int() }
   }
 
-  /// A settled group whose kept members are to go, and the number up to which they have.
+  /// A group whose kept members are to go, and the number up to which they have.
   func forgetting() throws(StoreError) -> (group: Int64, through: Int64)? {
     try selectForgetting.first { ($0.int(), $0.int()) }
   }

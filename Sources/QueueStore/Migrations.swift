@@ -5,7 +5,7 @@ enum Migrations {
   /// `Outr` in ASCII, in the header of every database of ours.
   static let applicationID: Int64 = 0x4F75_7472
 
-  static let all: [String] = [first]
+  static let all: [String] = ["\(first)\n\(links)"]
 
   /// Brings the database to the newest schema, each step in one transaction with its number.
   static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
@@ -47,6 +47,7 @@ enum Migrations {
       -- holds live members of this group, which is paused, or was and is not yet sorted back; else ''
       paused_group TEXT NOT NULL,
       queued INTEGER NOT NULL DEFAULT 0 CHECK (queued >= 0),
+      held INTEGER NOT NULL DEFAULT 0 CHECK (held >= 0),
       running INTEGER NOT NULL DEFAULT 0 CHECK (running >= 0),
       awaiting_auth INTEGER NOT NULL DEFAULT 0 CHECK (awaiting_auth >= 0),
       released INTEGER NOT NULL DEFAULT 0 CHECK (released >= 0),
@@ -79,7 +80,8 @@ enum Migrations {
       deadline_ms INTEGER CHECK (deadline_ms > 0),
       first_attempt_at INTEGER CHECK (first_attempt_at IS NULL OR attempts > 0),
       state TEXT NOT NULL
-        CHECK (state IN ('queued', 'running', 'awaiting-auth', 'completed', 'error', 'cancelled')),
+        CHECK (
+          state IN ('queued', 'held', 'running', 'awaiting-auth', 'completed', 'error', 'cancelled')),
       due INTEGER CHECK ((due IS NOT NULL) = (state = 'queued')),
       is_backoff INTEGER CHECK (is_backoff IN (0, 1)),
       outage INTEGER CHECK (outage IS NULL OR state = 'queued'),
@@ -88,6 +90,10 @@ enum Migrations {
       attempt_request_id TEXT CHECK ((attempt_request_id IS NOT NULL) = (state = 'running')),
       attempt_revision INTEGER CHECK ((attempt_revision IS NOT NULL) = (state = 'running')),
       parked_revision INTEGER CHECK ((parked_revision IS NOT NULL) = (state = 'awaiting-auth')),
+      -- entries it comes after that have not completed, and whether another one is before it in its lane
+      held_unmet INTEGER CHECK (held_unmet >= 0 AND (held_unmet IS NOT NULL) = (state = 'held')),
+      held_behind INTEGER
+        CHECK (held_behind IN (0, 1) AND (held_behind IS NOT NULL) = (state = 'held')),
       settled_event TEXT
         CHECK ((settled_event IS NOT NULL) = (state IN ('completed', 'error', 'cancelled'))),
       generation INTEGER NOT NULL CHECK (generation > 0),
@@ -116,6 +122,7 @@ enum Migrations {
       host INTEGER,
       -- the turn that wrote the row
       turn INTEGER NOT NULL,
+      CHECK (state <> 'held' OR held_unmet > 0 OR held_behind = 1),
       CHECK ((is_backoff IS NOT NULL) = (state = 'queued')),
       CHECK ((spread IS NOT NULL) = (state = 'queued')),
       CHECK (is_kept = 0 OR state = 'completed' AND body_place = 'none'),
@@ -126,7 +133,8 @@ enum Migrations {
     ) STRICT;
     CREATE INDEX entry_bucket ON entry (bucket);
     CREATE INDEX entry_due ON entry (bucket, due) WHERE due IS NOT NULL;
-    CREATE INDEX entry_expiry ON entry (bucket, expires_at) WHERE state IN ('queued', 'awaiting-auth');
+    CREATE INDEX entry_expiry ON entry (bucket, expires_at)
+      WHERE state IN ('queued', 'held', 'awaiting-auth');
     CREATE INDEX entry_parked ON entry (bucket, parked_revision) WHERE parked_revision IS NOT NULL;
     CREATE INDEX entry_outage ON entry (bucket, outage, spread) WHERE outage IS NOT NULL;
     -- clean-up asks for each file whether a row names it (D37)
@@ -190,7 +198,11 @@ enum Migrations {
     CREATE TABLE entry_text (
       number INTEGER PRIMARY KEY,
       vars TEXT NOT NULL,
-      request TEXT NOT NULL
+      request TEXT NOT NULL,
+      lane TEXT,
+      -- with bindings, once every value is there: where it is sent to, and the bytes of its body
+      sent_url TEXT CHECK (sent_url IS NULL OR sent_length IS NOT NULL),
+      sent_length INTEGER CHECK (sent_length >= 0)
     ) STRICT;
 
     CREATE TABLE body (

@@ -173,6 +173,7 @@ package final class QueueStore {
     tables.buckets.forget()
     tables.settings.forget()
     tables.outcomes.forget()
+    writer.abandoned = Abandoned()
     tables.bodies.transactionEnded(committed: false)
     unwritten.transactionEnded(committed: false)
     _ = writer.takeUnlogged()

@@ -70,10 +70,15 @@ package class Reader {
     try tables.bodies.bytes(of: entry.number) ?? []
   }
 
-  /// The body of an entry that was enqueued with `data`; nil for every other.
+  /// The body of an entry that was enqueued with `data`, wherever it lies; nil for every other, and when it
+  /// is gone or cannot be read.
   package func storedData(of entry: Entry?) throws(StoreError) -> JSON? {
-    guard let entry, entry.body.kind == .data, entry.body.place != .none else { return nil }
-    return JSON(trusted: try bodyBytes(of: entry))
+    guard let entry, entry.body.kind == .data else { return nil }
+    switch entry.body.place {
+    case .none, .reference: return nil
+    case .row: return try tables.bodies.bytes(of: entry.number).map { JSON(trusted: $0) }
+    case .file(let name): return folder.contents(of: name).flatMap { try? JSON(checking: $0) }
+    }
   }
 
   /// What an attempt of the entry sends. A body that is missing is named as a file that does not exist, which

@@ -2,6 +2,7 @@
 final class Tables {
   let connection: Connection
   let entries: EntryTable
+  let links: Links
   let parts: PartTable
   let bodies: BodyTable
   let moved: MovedTable
@@ -19,6 +20,7 @@ final class Tables {
     self.connection = connection
     parts = PartTable(connection)
     entries = EntryTable(connection, parts)
+    links = try Links(connection)
     bodies = BodyTable(connection)
     moved = try MovedTable(connection)
     let settings = SettingsTable(connection)

@@ -112,20 +112,21 @@ extension Reader {
   /// What the table of buckets says against what the rows of entries do.
   private func bucketCounts() throws(StoreError) -> Verification.Check {
     let names = [
-      "queued", "running", "awaiting_auth", "released", "completed", "error", "cancelled", "waking", "due",
+      "queued", "held", "running", "awaiting_auth", "released", "completed", "error", "cancelled", "waking",
+      "due",
       "expiry", "next_part",
     ]
     let rows = Statement(
       tables.connection,
       """
-      SELECT b.key, b.origin, b.queued, b.running, b.awaiting_auth, b.released, b.completed, b.error,
+      SELECT b.key, b.origin, b.queued, b.held, b.running, b.awaiting_auth, b.released, b.completed, b.error,
         b.cancelled, b.waking, ifnull(b.due, -1), ifnull(b.expiry, -1), ifnull(b.next_part, -1),
-        total(e.state = 'queued'), total(e.state = 'running'),
+        total(e.state = 'queued'), total(e.state = 'held'), total(e.state = 'running'),
         total(e.state = 'awaiting-auth' AND e.parked_revision >= b.covering),
         total(e.state = 'awaiting-auth' AND e.parked_revision < b.covering),
         total(e.state = 'completed'), total(e.state = 'error'), total(e.state = 'cancelled'),
         total(e.outage IS NOT NULL), ifnull(min(e.due), -1),
-        ifnull(min(CASE WHEN e.state IN ('queued', 'awaiting-auth') THEN e.expires_at END), -1),
+        ifnull(min(CASE WHEN e.state IN ('queued', 'held', 'awaiting-auth') THEN e.expires_at END), -1),
         ifnull(min(p.next), -1)
       FROM bucket b LEFT JOIN entry e ON e.bucket = b.number LEFT JOIN parts p ON p.number = e.number
       GROUP BY b.number ORDER BY b.number

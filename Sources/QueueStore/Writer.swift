@@ -8,6 +8,8 @@ package final class Writer: Reader {
   private var unlogged: [Diagnostic] = []
   /// The turn that is being written: the last committed one plus 1.
   package internal(set) var turn: Int64 = 0
+  /// What rows that could not be read have left behind in this transaction.
+  var abandoned = Abandoned()
 
   init(_ tables: Tables, _ folder: BodyFolder, _ unwritten: UnwrittenDiagnostics) {
     lastEntryNumber = 0
@@ -90,6 +92,7 @@ package final class Writer: Reader {
     }
     try tables.bodies.release(entry.body, of: entry.number)
     try tables.entries.delete(entry.number, hasParts: entry.parts != nil)
+    try tables.links.delete(of: entry.number)
   }
 
   /// Where the row of an entry counts: that of a member can lie behind a pause of its group.
@@ -129,6 +132,7 @@ package final class Writer: Reader {
     }
     try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
     try tables.entries.delete(number, hasParts: true)
+    try noteAbandoned(by: number)
   }
 
   // MARK: Bodies
@@ -234,6 +238,7 @@ package final class Writer: Reader {
 extension Entry {
   /// Nothing of what lies in `entry_text` differs.
   fileprivate func hasSameText(as other: Entry) -> Bool {
-    vars == other.vars && request.storedText == other.request.storedText
+    vars == other.vars && lane == other.lane && expansion == other.expansion
+      && request.storedText == other.request.storedText
   }
 }

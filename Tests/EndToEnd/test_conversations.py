@@ -122,13 +122,20 @@ def test_every_line_of_a_mixed_session_is_in_the_document(start, server, tmp_pat
         assert refused["error"]["data"]["code"] in ("E_RUNNING", "E_FILE_MISSING")
     call("cancel", id="waits")
     call("pause", groups=["g"])
-    call("enqueueAll", entries=[{"id": "member", "key": "k", "group": "g", "weight": 2.5, "deadlineMs": 60_000,
-                                 "groupDeadlineMs": 60_000, "request": {"url": server.url("/x")}}])
+    call("enqueueAll", entries=[
+        {"id": "member", "key": "k", "group": "g", "weight": 2.5, "deadlineMs": 60_000,
+         "groupDeadlineMs": 60_000, "request": {"url": server.url("/x")}}])
     call("explain", group="g")
     call("getRequests", group="g")
     call("resume", groups=["g"])
     sidecar.settled("member")
     call("cancel", group="g")
+    call("enqueueAll", entries=[
+        {"id": "first", "key": "k", "request": {"url": server.url("/x"), "data": 1}},
+        {"id": "second", "key": "k", "lane": "l",
+         "bind": {"n": {"entry": "first", "header": "Content-Length"}},
+         "request": {"url": server.url("/x?{n}"), "data": {"$bind": "n"}}}])
+    sidecar.settled("second")
     call("setWifiOnly", wifiOnly=True)
     call("setNetwork", type="cellular", metered=True)
     enqueue(sidecar, server.url("/x"), id="wifi")

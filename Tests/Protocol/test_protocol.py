@@ -92,9 +92,9 @@ def test_methods_are_whole(document):
 
 def test_the_methods_of_version_1(document):
     assert [method["name"] for method in document["methods"]] == [
-        "initialize", "configure", "enqueue", "enqueueAll", "cancel", "retry", "pause", "resume", "setWifiOnly",
-        "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe", "ackEvents",
-        "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown",
+        "initialize", "configure", "enqueue", "enqueueAll", "cancel", "retry", "pause", "resume",
+        "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe",
+        "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown",
         "rpc.discover"]
 
 
@@ -293,7 +293,9 @@ def held(conversation, validator):
 
 def test_the_worked_conversations_fit(root, validator):
     text = (root / "protocol" / "README.md").read_text(encoding="utf-8")
-    worked, clock = [held(block, validator) for block in re.findall(r"```jsonl\n(.*?)```", text, re.S)]
+    worked, pipeline, clock = [
+        held(block, validator) for block in re.findall(r"```jsonl\n(.*?)```", text, re.S)]
     assert worked == (["initialize", "subscribe", "enqueue", "ackEvents", "shutdown"],
                       ["state", "state", "settled"])
+    assert pipeline == (["enqueueAll"], [])
     assert clock == (["advanceClock"], ["state"])

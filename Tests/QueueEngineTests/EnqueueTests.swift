@@ -16,6 +16,18 @@ import Testing
     #expect(harness.host.names == ["reply a", "state a running"])
   }
 
+  @Test("D5: data that is so large that it lies in a file is compared as any other")
+  func largeData() throws {
+    let harness = try Harness()
+    try harness.pause()
+    let large = String(repeating: "x", count: 100_000)
+    func request(_ data: String) -> String { #"{"url":"\#(Sample.url)","data":\#(data)}"# }
+    try harness.enqueue("a", request(#"{"a":"\#(large)"}"#))
+    #expect(try harness.enqueue("a", request(#"{ "a" : "\#(large)" }"#)).disposition == .resumed)
+    #expect(try harness.enqueue("a", request(#"{"a":"\#(large)y"}"#)).disposition == .replaced)
+    #expect(try harness.bodyFiles().count == 1)
+  }
+
   @Test("B224, D3: an entry enqueued under a pause is paused and has no attempt")
   func createdPaused() throws {
     let harness = try Harness()

@@ -6,7 +6,7 @@ import Testing
 @Suite("Every state with every input")
 struct TransitionPairTests {
   enum Standing: String, Sendable, CaseIterable {
-    case fresh, backoff, running, parked, completed, error, cancelled
+    case fresh, backoff, held, running, parked, completed, error, cancelled
   }
 
   enum Input: String, Sendable, CaseIterable {
@@ -28,30 +28,32 @@ struct TransitionPairTests {
   private func expected(_ standing: Standing, _ input: Input) -> String? {
     switch (standing, input) {
     case (.fresh, .started), (.backoff, .started): "running"
-    case (.running, .started), (.parked, .started): nil
+    case (.running, .started), (.parked, .started), (.held, .started): nil
     case (.running, .stopped), (.running, .orphaned): "queued"
-    case (.fresh, .stopped), (.backoff, .stopped), (.parked, .stopped): nil
-    case (.fresh, .orphaned), (.backoff, .orphaned), (.parked, .orphaned): nil
-    case (.fresh, .cancelled), (.backoff, .cancelled), (.running, .cancelled), (.parked, .cancelled):
+    case (.fresh, .stopped), (.backoff, .stopped), (.parked, .stopped), (.held, .stopped): nil
+    case (.fresh, .orphaned), (.backoff, .orphaned), (.parked, .orphaned), (.held, .orphaned): nil
+    case (.fresh, .cancelled), (.backoff, .cancelled), (.running, .cancelled), (.parked, .cancelled),
+      (.held, .cancelled):
       "cancelled"
-    case (.fresh, .expired), (.backoff, .expired), (.parked, .expired): "error"
+    case (.fresh, .expired), (.backoff, .expired), (.parked, .expired), (.held, .expired): "error"
     case (.running, .expired): nil
-    case (.fresh, .resumed), (.backoff, .resumed), (.parked, .resumed): "queued"
+    case (.fresh, .resumed), (.backoff, .resumed), (.parked, .resumed), (.held, .resumed): "queued"
     case (.running, .resumed): "running"
     case (.running, .replaced): nil
     case (_, .replaced): "queued"
     case (.error, .reopened), (.error, .retried), (.parked, .retried): "queued"
     // Due already.
-    case (.fresh, .retried), (.backoff, .retried), (.running, .retried): nil
+    case (.fresh, .retried), (.backoff, .retried), (.running, .retried), (.held, .retried): nil
     case (_, .reopened): nil
     // The last attempt was stopped, or is in flight.
-    case (.backoff, .accepted), (.parked, .accepted), (.running, .accepted): "completed"
+    case (.backoff, .accepted), (.parked, .accepted), (.held, .accepted), (.running, .accepted): "completed"
     case (.running, .needsCredentials): "awaiting-auth"
     case (.running, .transient): "queued"
     case (.running, .terminal): "error"
     case (.fresh, .accepted), (.fresh, .needsCredentials), (.fresh, .transient), (.fresh, .terminal): nil
     case (.backoff, .needsCredentials), (.backoff, .transient), (.backoff, .terminal): nil
     case (.parked, .needsCredentials), (.parked, .transient), (.parked, .terminal): nil
+    case (.held, .needsCredentials), (.held, .transient), (.held, .terminal): nil
     case (.completed, _), (.error, _), (.cancelled, _): nil
     }
   }
@@ -64,6 +66,7 @@ struct TransitionPairTests {
     case .fresh: return fresh
     case .backoff: entry.state = .queued(.init(due: Moment.start.steady, isBackoff: true))
     case .running: break
+    case .held: entry.state = .held(try #require(Entry.Held(unmet: 1, isBehind: false)))
     case .parked: entry.state = .awaitingAuth(revision: 0)
     case .completed: entry.state = .settled(.completed, eventID: "event")
     case .error: entry.state = .settled(.error, eventID: "event")

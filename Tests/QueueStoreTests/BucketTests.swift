@@ -21,7 +21,8 @@ private struct Storm {
   }
 
   func state() -> Entry.State {
-    switch random.next() % 6 {
+    switch random.next() % 7 {
+    case 6: Entry.Held(unmet: 1, isBehind: random.next() % 2 == 0).map { .held($0) } ?? .queued(.init(due: 0))
     case 0, 1: .queued(Entry.Wait(due: Int64(random.next() % 50)))
     case 2:
       .queued(

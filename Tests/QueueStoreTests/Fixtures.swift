@@ -115,6 +115,7 @@ func picture(_ entry: Entry?) -> String {
     \(entry.generation)
     \(String(decoding: entry.request.storedText, as: UTF8.self)) \(entry.body) \(entry.idempotencyKey ?? "-")
     \(entry.headerRevision) \(entry.expiresAt) \(entry.state) \(entry.attempts) \(entry.failures)
+    \(entry.lane?.text ?? "-") \(entry.expansion.map { "\($0)" } ?? "-")
     \(entry.bytesSent) \(entry.lastRequestID ?? "-") \(entry.createdAt) \(entry.updatedAt)
     \(entry.group?.text ?? "-") \(entry.weight ?? 0) \(entry.deadlineMs ?? 0) \(entry.firstAttemptAt ?? 0)
     \(String(describing: entry.kept))

@@ -9,11 +9,11 @@ func storedBuckets(_ connection: Connection) throws -> [String] {
     connection,
     """
     SELECT b.key || ' ' || b.origin || ' ' || b.priority || ' ' || b.wifi_only || ' ' || b.paused_group,
-      queued, running, awaiting_auth, released, completed, error, cancelled, waking,
+      queued, held, running, awaiting_auth, released, completed, error, cancelled, waking,
       ifnull(due, 'none'), ifnull(expiry, 'none'), ifnull(next_part, 'none')
     FROM bucket b ORDER BY 1
     """
-  ).all { row in (0..<12).map { _ in row.text() }.joined(separator: " ") }
+  ).all { row in (0..<13).map { _ in row.text() }.joined(separator: " ") }
 }
 
 /// The same, counted from the rows of entries and nothing else.
@@ -22,17 +22,17 @@ func recountedBuckets(_ connection: Connection) throws -> [String] {
     connection,
     """
     SELECT b.key || ' ' || b.origin || ' ' || b.priority || ' ' || b.wifi_only || ' ' || b.paused_group,
-      sum(e.state = 'queued'), sum(e.state = 'running'),
+      sum(e.state = 'queued'), sum(e.state = 'held'), sum(e.state = 'running'),
       sum(e.state = 'awaiting-auth' AND e.parked_revision >= b.covering),
       sum(e.state = 'awaiting-auth' AND e.parked_revision < b.covering),
       sum(e.state = 'completed'), sum(e.state = 'error'), sum(e.state = 'cancelled'),
       sum(e.outage IS NOT NULL), ifnull(min(e.due), 'none'),
-      ifnull(min(CASE WHEN e.state IN ('queued', 'awaiting-auth') THEN e.expires_at END), 'none'),
+      ifnull(min(CASE WHEN e.state IN ('queued', 'held', 'awaiting-auth') THEN e.expires_at END), 'none'),
       ifnull(min(p.next), 'none')
     FROM entry e JOIN bucket b ON b.number = e.bucket LEFT JOIN parts p ON p.number = e.number
     GROUP BY b.number ORDER BY 1
     """
-  ).all { row in (0..<12).map { _ in row.text() }.joined(separator: " ") }
+  ).all { row in (0..<13).map { _ in row.text() }.joined(separator: " ") }
 }
 
 func expectExactBuckets(_ directory: String, _ comment: Comment? = nil) throws {
@@ -85,7 +85,7 @@ func recountedMembers(_ connection: Connection) throws -> [String] {
   try Statement(
     connection,
     """
-    SELECT e.group_number, e.bucket, sum(e.state = 'queued'), sum(e.state = 'running'),
+    SELECT e.group_number, e.bucket, sum(e.state IN ('queued', 'held')), sum(e.state = 'running'),
       sum(e.state = 'awaiting-auth' AND e.parked_revision >= b.covering),
       sum(e.state = 'awaiting-auth' AND e.parked_revision < b.covering)
     FROM entry e JOIN bucket b ON b.number = e.bucket

@@ -6,16 +6,20 @@ import Testing
 
 @Suite("Entries as they are stored")
 struct RoundTripTests {
-  static let states: [Entry.State] = [
-    .queued(Entry.Wait(due: -5)),
-    .queued(Entry.Wait(due: .max, isBackoff: true)),
-    .queued(Entry.Wait(due: 7, isBackoff: true, outage: 3, spread: 0.999_999)),
-    .running(Entry.Attempt(ordinal: 4, requestID: "11111111-2222-4333-8444-555555555555", headerRevision: 9)),
-    .awaitingAuth(revision: 12),
-    .settled(.completed, eventID: "e-1"),
-    .settled(.error, eventID: "e-2"),
-    .settled(.cancelled, eventID: "e-3"),
-  ]
+  static let states: [Entry.State] =
+    [Entry.Held(unmet: 3, isBehind: false), Entry.Held(unmet: 0, isBehind: true)].compactMap(\.self).map {
+      .held($0)
+    } + [
+      .queued(Entry.Wait(due: -5)),
+      .queued(Entry.Wait(due: .max, isBackoff: true)),
+      .queued(Entry.Wait(due: 7, isBackoff: true, outage: 3, spread: 0.999_999)),
+      .running(
+        Entry.Attempt(ordinal: 4, requestID: "11111111-2222-4333-8444-555555555555", headerRevision: 9)),
+      .awaitingAuth(revision: 12),
+      .settled(.completed, eventID: "e-1"),
+      .settled(.error, eventID: "e-2"),
+      .settled(.cancelled, eventID: "e-3"),
+    ]
 
   @Test("B144: every state comes back as it was saved, also by another process", arguments: states)
   func state(_ state: Entry.State) throws {
@@ -101,6 +105,7 @@ struct RoundTripTests {
     let expected =
       switch state {
       case .queued: "queued"
+      case .held: "held"
       case .running, .sending: "running"
       case .awaitingAuth: "awaiting-auth"
       case .settled(let kind, _): kind.rawValue

@@ -230,6 +230,21 @@ const (
 	// Least distance of two progress events of one id. In milliseconds.
 	limitProgressIntervalMs = 250
 
+	// Most ids in after of one entry. In ids.
+	limitPredecessors = 1000
+
+	// Most ids in after and bind of one enqueueAll. In ids.
+	limitPredecessorsTogether = 10000
+
+	// Most names in bind of one entry. In names.
+	limitBindings = 64
+
+	// Largest data that holds $bind (D46). In bytes.
+	limitDataTemplate = 1048576
+
+	// Largest data that values may make of it (D46). In bytes.
+	limitExpandedData = 8388608
+
 	// Most entries of one enqueueAll. In entries.
 	limitEntriesTogether = 1000
 

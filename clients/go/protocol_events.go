@@ -31,6 +31,19 @@ const (
 	StateCancelled State = "cancelled"
 )
 
+// OnFailure: what the end of one of `after` with an error, or by cancel, means. wait (default): this one
+// goes on waiting, since that one can be enqueued again. settle: it settles at once with errorKind
+// dependency (D45).
+type OnFailure string
+
+const (
+	// On the wire wait.
+	OnFailureWait OnFailure = "wait"
+
+	// On the wire settle.
+	OnFailureSettle OnFailure = "settle"
+)
+
 // Enqueued: what became of a request that was enqueued.
 type Enqueued struct {
 	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
@@ -64,6 +77,9 @@ type Row struct {
 	// The entries that it belongs to; absent for none (D48).
 	Group string `json:"group,omitempty"`
 
+	// Absent when it is in none (D47).
+	Lane string `json:"lane,omitempty"`
+
 	// Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is
 	// `queued` (D2). Clients hand on a state they do not know (D40).
 	State State `json:"state"`
@@ -71,7 +87,8 @@ type Row struct {
 	// Body bytes that have left this machine; of a completed entry totalBytes (D22).
 	BytesSent int64 `json:"bytesSent"`
 
-	// Length of the body in bytes, framing of a form included.
+	// Length of the body in bytes, framing of a form included. With bind, of the body as it is sent, from
+	// when its values are there (D46).
 	TotalBytes int64 `json:"totalBytes"`
 
 	// Attempts sent in this generation (D3).
@@ -97,8 +114,9 @@ type Progress struct {
 	TotalBytes int64 `json:"totalBytes"`
 }
 
-// ErrorKind: why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know
-// (D40).
+// ErrorKind: why it failed. `dependency`: an entry that it came after did not complete, or did not answer
+// with what it takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not
+// know (D40).
 type ErrorKind string
 
 const (
@@ -119,6 +137,9 @@ const (
 
 	// On the wire unknown.
 	ErrorKindUnknown ErrorKind = "unknown"
+
+	// On the wire dependency.
+	ErrorKindDependency ErrorKind = "dependency"
 )
 
 // Attempt: one HTTP request and what came of it (D18). Live only, never journaled; may be dropped for a
@@ -164,7 +185,9 @@ type Attempt struct {
 	// are no UTF-8 read as Latin-1 (D31).
 	ResponseHeaders map[string]string `json:"responseHeaders,omitempty"`
 
-	// Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
+	// Why it failed. `dependency`: an entry that it came after did not complete, or did not answer with what
+	// it takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not know
+	// (D40).
 	ErrorKind ErrorKind `json:"errorKind,omitempty"`
 
 	// For people; holds no header value, query string or body bytes (D38).
@@ -195,7 +218,9 @@ type Response struct {
 
 // OutcomeError: why an entry settled with an error.
 type OutcomeError struct {
-	// Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
+	// Why it failed. `dependency`: an entry that it came after did not complete, or did not answer with what
+	// it takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not know
+	// (D40).
 	ErrorKind ErrorKind `json:"errorKind"`
 
 	// For people; holds no header value, query string or body bytes (D38).
@@ -226,6 +251,9 @@ type Settled struct {
 
 	// The entries that it belongs to; absent for none (D48).
 	Group string `json:"group,omitempty"`
+
+	// Absent when it is in none (D47).
+	Lane string `json:"lane,omitempty"`
 
 	// Epoch milliseconds at which the entry settled (D21).
 	At Millis `json:"at"`

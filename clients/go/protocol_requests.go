@@ -237,6 +237,23 @@ type Descriptor struct {
 	// reference (sent from where they are; they have to stay as they are until the entry settles). Means
 	// nothing to other bodies.
 	Staging Staging `json:"staging,omitempty"`
+
+	// true: `url` is one name of bind as a whole, like {uploadUrl}, and its value, an absolute http or https
+	// URL, says where the request goes, headers and all. Default false: values stand behind the authority
+	// only (D46).
+	BoundOrigin *bool `json:"boundOrigin,omitempty"`
+}
+
+// Binding: where a value comes from (D46): either a place in the answer's body, or one of its headers.
+type Binding struct {
+	// Whose answer. Counts as in `after`.
+	Entry string `json:"entry"`
+
+	// JSON Pointer (RFC 6901) into the body, which has to be JSON, like /photo/id; empty is all of it.
+	Pointer *string `json:"pointer,omitempty"`
+
+	// Name of the header, in any case.
+	Header string `json:"header,omitempty"`
 }
 
 // EnqueueEntry: one request of enqueueAll: the params of enqueue.
@@ -269,6 +286,25 @@ type EnqueueEntry struct {
 	// The same for every member of the group, from the first attempt of any; absent leaves what the group
 	// has (D49).
 	GroupDeadlineMs int64 `json:"groupDeadlineMs,omitempty"`
+
+	// Entries that have to be completed before this one is sent, at most 1000 (D45). Each is one that is
+	// there, or of the same enqueueAll, in any order. It is `queued` meanwhile.
+	After []string `json:"after,omitempty"`
+
+	// What the end of one of `after` with an error, or by cancel, means. wait (default): this one goes on
+	// waiting, since that one can be enqueued again. settle: it settles at once with errorKind dependency
+	// (D45).
+	OnFailure OnFailure `json:"onFailure,omitempty"`
+
+	// Values from the answers of other entries, at most 64, by names of letters, digits and _. Used as
+	// {name} in urls and header values, and as {"$bind": name} in place of a value inside data. Taken when
+	// the entry that they come from completes; one that is not there settles this entry with errorKind
+	// dependency (D46). Without bind all of this is plain text.
+	Bind map[string]Binding `json:"bind,omitempty"`
+
+	// Entries of one lane run one at a time, in the order in which they were accepted (D47). 1 to 256 bytes
+	// of UTF-8.
+	Lane string `json:"lane,omitempty"`
 }
 
 // Priority: default normal. high may use every slot, normal only the unreserved (D25).

@@ -182,9 +182,11 @@ type GroupExplanation struct {
 
 // Gate: one thing that holds an entry back.
 type Gate struct {
-	// queue, key, group: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a
-	// failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin:
-	// as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
+	// queue, key, group: paused. dependency: entries that it comes after have not completed; the detail
+	// names them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34).
+	// credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached
+	// and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the
+	// database cannot be written (D36, D37).
 	Gate string `json:"gate"`
 
 	// For people.

@@ -14,7 +14,8 @@ INITIALISMS = {"ca": "CA", "id": "ID", "url": "URL", "http": "HTTP", "tls": "TLS
 PLAIN = {"EntryId": "string", "EntryKey": "string", "Url": "string", "Path": "string", "Method": "string",
          "Headers": "map[string]string", "ResponseHeaders": "map[string]string", "Keys": "[]string",
          "EntryGroup": "string", "Groups": "[]string", "GroupCounts": "map[string]int64",
-         "GroupProgress": "float64", "Vars": "json.RawMessage"}
+         "GroupProgress": "float64", "After": "[]string", "Lane": "string", "Bind": "map[string]Binding",
+         "Vars": "json.RawMessage"}
 UNUSED = {"RequestId", "ErrorData", "Empty", "Resync", "Peer"}
 # Members whose values have names of their own, or that a type in descriptor.go describes.
 NAMED = {"Descriptor.priority": "Priority", "Descriptor.staging": "Staging",

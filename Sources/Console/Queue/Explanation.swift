@@ -28,7 +28,7 @@ struct Explanation {
       }
     }
     let entry = try queue.entry(id)
-    let gates = queue.closedGates(for: entry).map {
+    let gates = try queue.closedGates(for: entry).map {
       Gate(name: $0.gate.rawValue, detail: $0.detail, until: $0.until)
     }
     return Explanation(state: queue.row(entry).state.rawValue, gates: gates, isServed: false)
@@ -111,6 +111,8 @@ extension Explanation.Gate {
     case .queue: "outtray resume lets it go"
     case .key: "outtray resume with the key lets it go"
     case .group: "outtray resume --group lets it go"
+    case .dependency: "it goes when they have completed"
+    case .lane: "it goes when that one has settled"
     case .network: "it goes when the network changes"
     case .credentials: "outtray headers set gives new ones"
     case .backoff: nil

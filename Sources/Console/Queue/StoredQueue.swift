@@ -25,8 +25,10 @@ package struct StoredQueue {
   package func row(_ entry: Entry) -> Row { Row(entry, gates: gates, now: now) }
 
   /// What holds an entry back, as far as the database tells.
-  package func closedGates(for entry: Entry) -> [ClosedGate] {
-    gates.closed(for: entry, slots: Slots(configuration.concurrency), now: now)
+  package func closedGates(for entry: Entry) throws(Failure) -> [ClosedGate] {
+    let gates = gates
+    let others = try ask { reader throws(StoreError) in try reader.closedByOthers(entry, gates: gates) }
+    return gates.closed(for: entry, slots: Slots(configuration.concurrency), now: now) + others
   }
 
   /// Asks the database, whose failure ends the command.

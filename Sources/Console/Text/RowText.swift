@@ -11,7 +11,7 @@ extension StoredQueue {
     case .completed, .error, .cancelled:
       return try outcome(of: entry).map { "\(OpenEvent.words(of: $0.event)), not acknowledged" } ?? ""
     case .queued, .awaitingAuth, .paused:
-      if let gate = closedGates(for: entry).first { return gate.detail }
+      if let gate = try closedGates(for: entry).first { return gate.detail }
       return isServed ? "" : "nobody serves the queue"
     }
   }

@@ -57,6 +57,8 @@ enum Brief {
     case .queue: "queue paused"
     case .key: "key paused"
     case .group: "group paused"
+    case .dependency: "waits for others"
+    case .lane: "behind in its lane"
     case .network: "waits for wifi"
     case .credentials: "wants new credentials"
     case .backoff: "retry in \(Amount.duration(ms: (hold.until ?? now) - now))"

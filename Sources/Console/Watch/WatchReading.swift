@@ -25,7 +25,7 @@ struct WatchReading {
       switch filter {
       case .all: Set(EntryPages.StoredState.allCases)
       case .running: [.running]
-      case .waiting: [.queued, .awaitingAuth]
+      case .waiting: [.queued, .held, .awaitingAuth]
       case .failed: [.error]
       }
     let sections: [(states: States, isUpwards: Bool)] =

@@ -41,7 +41,7 @@ struct WatchRows {
         }
         known[event] = ending
       }
-      let gates = reading.queue.closedGates(for: entry).map {
+      let gates = try reading.queue.closedGates(for: entry).map {
         Brief.Hold(gate: $0.gate.rawValue, until: $0.until)
       }
       shown.append(

@@ -259,7 +259,49 @@ export interface Descriptor {
    * bodies.
    */
   staging?: "copy" | "move" | "reference";
+  /**
+   * true: `url` is one name of bind as a whole, like {uploadUrl}, and its value, an absolute http or https
+   * URL, says where the request goes, headers and all. Default false: values stand behind the authority only
+   * (D46).
+   */
+  boundOrigin?: boolean;
 }
+
+/**
+ * Entries that have to be completed before this one is sent, at most 1000 (D45). Each is one that is there,
+ * or of the same enqueueAll, in any order. It is `queued` meanwhile.
+ */
+export type After = readonly EntryId[];
+
+/**
+ * What the end of one of `after` with an error, or by cancel, means. wait (default): this one goes on
+ * waiting, since that one can be enqueued again. settle: it settles at once with errorKind dependency (D45).
+ */
+export type OnFailure = "wait" | "settle";
+
+/** Where a value comes from (D46): either a place in the answer's body, or one of its headers. */
+export interface Binding {
+  /** Whose answer. Counts as in `after`. */
+  entry: EntryId;
+  /** JSON Pointer (RFC 6901) into the body, which has to be JSON, like /photo/id; empty is all of it. */
+  pointer?: string;
+  /** Name of the header, in any case. */
+  header?: string;
+}
+
+/**
+ * Values from the answers of other entries, at most 64, by names of letters, digits and _. Used as {name} in
+ * urls and header values, and as {"$bind": name} in place of a value inside data. Taken when the entry that
+ * they come from completes; one that is not there settles this entry with errorKind dependency (D46). Without
+ * bind all of this is plain text.
+ */
+export type Bind = { readonly [name: string]: Binding };
+
+/**
+ * Entries of one lane run one at a time, in the order in which they were accepted (D47). 1 to 256 bytes of
+ * UTF-8.
+ */
+export type Lane = string;
 
 /** One request of enqueueAll: the params of enqueue. */
 export interface EnqueueEntry {
@@ -284,6 +326,10 @@ export interface EnqueueEntry {
    * (D49).
    */
   groupDeadlineMs?: number;
+  after?: After;
+  onFailure?: OnFailure;
+  bind?: Bind;
+  lane?: Lane;
 }
 
 /** What became of a request that was enqueued. */
@@ -308,10 +354,15 @@ export interface Row {
   vars: Vars;
   /** The entries that it belongs to; absent for none (D48). */
   group?: EntryGroup;
+  /** Absent when it is in none (D47). */
+  lane?: Lane;
   state: State;
   /** Body bytes that have left this machine; of a completed entry totalBytes (D22). */
   bytesSent: number;
-  /** Length of the body in bytes, framing of a form included. */
+  /**
+   * Length of the body in bytes, framing of a form included. With bind, of the body as it is sent, from when
+   * its values are there (D46).
+   */
   totalBytes: number;
   /** Attempts sent in this generation (D3). */
   attempts: number;
@@ -339,8 +390,11 @@ export interface Progress {
  */
 export type ResponseHeaders = { readonly [name: string]: string };
 
-/** Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40). */
-export type ErrorKind = "http" | "network" | "file" | "expired" | "truncated" | "unknown";
+/**
+ * Why it failed. `dependency`: an entry that it came after did not complete, or did not answer with what it
+ * takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
+ */
+export type ErrorKind = "http" | "network" | "file" | "expired" | "truncated" | "unknown" | "dependency";
 
 /**
  * One HTTP request and what came of it (D18). Live only, never journaled; may be dropped for a slow reader.
@@ -405,6 +459,8 @@ export interface Settled {
   vars: Vars;
   /** The entries that it belongs to; absent for none (D48). */
   group?: EntryGroup;
+  /** Absent when it is in none (D47). */
+  lane?: Lane;
   /** Epoch milliseconds at which the entry settled (D21). */
   at: number;
   /** Which life of the entry this settles, from 1. */
@@ -627,11 +683,13 @@ export interface GroupExplanation {
 /** One thing that holds an entry back. */
 export interface Gate {
   /**
-   * queue, key, group: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a
-   * failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as
-   * many transmissions run as may (D25). store: the database cannot be written (D36, D37).
+   * queue, key, group: paused. dependency: entries that it comes after have not completed; the detail names
+   * them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34). credentials: after a
+   * 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries
+   * it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written
+   * (D36, D37).
    */
-  gate: "queue" | "key" | "group" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
+  gate: "queue" | "key" | "group" | "dependency" | "lane" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
   /** For people. */
   detail: string;
   /** Epoch milliseconds at which it opens, where that is known. */
@@ -743,6 +801,10 @@ export interface Calls {
        * has (D49).
        */
       groupDeadlineMs?: number;
+      after?: After;
+      onFailure?: OnFailure;
+      bind?: Bind;
+      lane?: Lane;
     };
     result: Enqueued;
   };

@@ -44,6 +44,11 @@ PAGE_ROWS = 1_000  # Most rows of one getRequests page, and the default. In rows
 PAGE_BYTES = 1_048_576  # Size at which a getRequests page ends, with at least one row. In bytes.
 MERGED_IDS = 1_024  # Ids whose newest state and progress are kept for a slow reader; beyond that one resync stands for the states. In ids.
 PROGRESS_INTERVAL_MS = 250  # Least distance of two progress events of one id. In milliseconds.
+PREDECESSORS = 1_000  # Most ids in after of one entry. In ids.
+PREDECESSORS_TOGETHER = 10_000  # Most ids in after and bind of one enqueueAll. In ids.
+BINDINGS = 64  # Most names in bind of one entry. In names.
+DATA_TEMPLATE = 1_048_576  # Largest data that holds $bind (D46). In bytes.
+EXPANDED_DATA = 8_388_608  # Largest data that values may make of it (D46). In bytes.
 ENTRIES_TOGETHER = 1_000  # Most entries of one enqueueAll. In entries.
 MAX_RANGES = 100_000  # Most ranges of one chunkPlan. In ranges.
 DIAGNOSTICS = 50  # Diagnostic records kept. In records.
@@ -66,8 +71,9 @@ MEMBERS: Dict[str, Sequence[str]] = {
     "Concurrency": ("total", "reservedHigh", "partsPerEntry", "perOrigin"),
     "TLSHost": ("certFile", "keyFile", "pinnedPublicKeys"),
     "TLS": ("caFile", "hosts"),
-    "Descriptor": ("url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging"),
-    "EnqueueEntry": ("id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs"),
+    "Descriptor": ("url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging", "boundOrigin"),
+    "Binding": ("entry", "pointer", "header"),
+    "EnqueueEntry": ("id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs", "after", "onFailure", "bind", "lane"),
     "Peer": ("name", "version"),
 }
 
@@ -207,6 +213,18 @@ class Descriptor(TypedDict, total=False):
     timeouts: TimeoutLayer  # The time limits that one entry sets for itself; a member left out follows configure (D22).
     idempotencyKey: Union[Literal[False], str]  # Idempotency-Key on POST and PATCH: the key itself, or false for none. Default: one made by the sidecar, which stays while the body stays (D19).
     staging: Union[Literal['copy'], Literal['move'], Literal['reference']]  # How `file` and form paths come into the queue (D28): copy (default), move (default with parts), reference (sent from where they are; they have to stay as they are until the entry settles). Means nothing to other bodies.
+    boundOrigin: bool  # true: `url` is one name of bind as a whole, like {uploadUrl}, and its value, an absolute http or https URL, says where the request goes, headers and all. Default false: values stand behind the authority only (D46).
+
+
+class _Binding(TypedDict):
+    entry: str  # Whose answer. Counts as in `after`.
+
+
+class Binding(_Binding, total=False):
+    """Where a value comes from (D46): either a place in the answer's body, or one of its headers."""
+
+    pointer: str  # JSON Pointer (RFC 6901) into the body, which has to be JSON, like /photo/id; empty is all of it.
+    header: str  # Name of the header, in any case.
 
 
 class _EnqueueEntry(TypedDict):
@@ -223,3 +241,7 @@ class EnqueueEntry(_EnqueueEntry, total=False):
     weight: float  # What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at least 1.
     deadlineMs: int  # Milliseconds from its first attempt on after which it settles as `expired` (D49).
     groupDeadlineMs: int  # The same for every member of the group, from the first attempt of any; absent leaves what the group has (D49).
+    after: Sequence[str]  # Entries that have to be completed before this one is sent, at most 1000 (D45). Each is one that is there, or of the same enqueueAll, in any order. It is `queued` meanwhile.
+    onFailure: Literal['wait', 'settle']  # What the end of one of `after` with an error, or by cancel, means. wait (default): this one goes on waiting, since that one can be enqueued again. settle: it settles at once with errorKind dependency (D45).
+    bind: Mapping[str, Binding]  # Values from the answers of other entries, at most 64, by names of letters, digits and _. Used as {name} in urls and header values, and as {"$bind": name} in place of a value inside data. Taken when the entry that they come from completes; one that is not there settles this entry with errorKind dependency (D46). Without bind all of this is plain text.
+    lane: str  # Entries of one lane run one at a time, in the order in which they were accepted (D47). 1 to 256 bytes of UTF-8.

@@ -22,7 +22,7 @@ class _Row(TypedDict):
     vars: Union[Dict[str, Any], List[Any], None]  # The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order, number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
     state: str  # Where an entry stands (D1). The first four are live, the last three settled. An entry in backoff is `queued` (D2). Clients hand on a state they do not know (D40).
     bytesSent: int  # Body bytes that have left this machine; of a completed entry totalBytes (D22).
-    totalBytes: int  # Length of the body in bytes, framing of a form included.
+    totalBytes: int  # Length of the body in bytes, framing of a form included. With bind, of the body as it is sent, from when its values are there (D46).
     attempts: int  # Attempts sent in this generation (D3).
     updatedAt: int  # Epoch milliseconds of the last transition.
 
@@ -31,6 +31,7 @@ class Row(_Row, total=False):
     """An entry as it stands. On one connection never older than an earlier Row of its id."""
 
     group: str  # The entries that it belongs to; absent for none (D48).
+    lane: str  # Absent when it is in none (D47).
     nextAttemptAt: int  # Epoch milliseconds of the next attempt; only while the entry waits out a backoff and is not paused (D1, D2).
 
 
@@ -62,7 +63,7 @@ class Attempt(_Attempt, total=False):
     responseBodyBase64: str  # In place of responseBody when its bytes are no UTF-8 (D31): standard base64 of at most 4096 bytes.
     responseBodyTruncated: bool  # true when the answer body was longer.
     responseHeaders: Dict[str, str]  # Answer header fields: names in lower case, repeats joined with ", " (set-cookie with LF), values that are no UTF-8 read as Latin-1 (D31).
-    errorKind: str  # Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
+    errorKind: str  # Why it failed. `dependency`: an entry that it came after did not complete, or did not answer with what it takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
     errorMessage: str  # For people; holds no header value, query string or body bytes (D38).
 
 
@@ -80,7 +81,7 @@ class Response(_Response, total=False):
 
 
 class _OutcomeError(TypedDict):
-    errorKind: str  # Why it failed. `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
+    errorKind: str  # Why it failed. `dependency`: an entry that it came after did not complete, or did not answer with what it takes (D45, D46). `truncated` is made by clients only. Clients hand on a kind they do not know (D40).
     message: str  # For people; holds no header value, query string or body bytes (D38).
 
 
@@ -111,6 +112,7 @@ class Settled(_Settled, total=False):
     """One outcome from the journal. It comes again, under the same eventId, until it is acknowledged."""
 
     group: str  # The entries that it belongs to; absent for none (D48).
+    lane: str  # Absent when it is in none (D47).
     requestId: str  # X-Request-Id of the last attempt; absent when there was none.
     partIndex: int  # Index of the part that decided, from 0; beside kind (D43).
     response: Response  # The answer that an outcome carries.
@@ -243,7 +245,7 @@ class GroupExplanation(TypedDict):
 
 
 class _Gate(TypedDict):
-    gate: Literal['queue', 'key', 'group', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key, group: paused. network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
+    gate: Literal['queue', 'key', 'group', 'dependency', 'lane', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key, group: paused. dependency: entries that it comes after have not completed; the detail names them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
     detail: str  # For people.
 
 

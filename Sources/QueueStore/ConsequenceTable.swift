@@ -1,0 +1,64 @@
+import JSONText
+package import QueueModel
+
+/// What the end of an entry means for others.
+package struct Consequence: Sendable {
+  package var number: Int64
+  package var id: EntryID
+  /// The newest edge that it is about.
+  package var through: Int64
+  package var kind: Kind
+
+  package enum Kind: Sendable {
+    /// It has settled; others wait for that.
+    case settled(Outcome.Settlement)
+    /// No live entry comes after it any more (D42).
+    case unneeded
+  }
+}
+
+/// What is not carried out yet, oldest first.
+final class ConsequenceTable {
+  private let insert: Statement
+  private let first: Statement
+  private let delete: Statement
+
+  init(_ connection: Connection) {
+    insert = Statement(connection, "INSERT INTO consequence (id, through, outcome) VALUES (?, ?, ?)")
+    first = Statement(
+      connection, "SELECT number, id, through, outcome FROM consequence ORDER BY number LIMIT 1")
+    delete = Statement(connection, "DELETE FROM consequence WHERE number = ?")
+  }
+
+  /// - Parameter outcome: nil when it is that nobody needs the row any more.
+  func append(_ id: EntryID, _ outcome: Outcome?, through: Int64) throws(StoreError) {
+    try insert.run {
+      $0.bind(id.text)
+      $0.bind(through)
+      if let outcome { $0.bind(text: outcome.storedText[...]) } else { $0.bindNull() }
+    }
+  }
+
+  /// A row that cannot be read is none.
+  func next() throws(StoreError) -> Consequence? {
+    while let row = try first.first({ _ in }, { ConsequenceTable.read(&$0) }) {
+      if let consequence = row.consequence { return consequence }
+      try forget(row.number)
+    }
+    return nil
+  }
+
+  private static func read(_ row: inout StatementRow) -> (number: Int64, consequence: Consequence?) {
+    let (number, id, through) = (row.int(), EntryID(row.text()), row.int())
+    guard let text = row.optionalBytes() else {
+      return (number, Consequence(number: number, id: id, through: through, kind: .unneeded))
+    }
+    guard let json = try? JSON(checking: text), let outcome = try? Outcome(stored: json) else {
+      return (number, nil)
+    }
+    let kind = Consequence.Kind.settled(outcome.settlement)
+    return (number, Consequence(number: number, id: id, through: through, kind: kind))
+  }
+
+  func forget(_ number: Int64) throws(StoreError) { try delete.run { $0.bind(number) } }
+}
