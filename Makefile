@@ -1,4 +1,4 @@
-.PHONY: build demo desktop test scenario packages drills clean
+.PHONY: build demo desktop test scenario pipeline packages drills clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -22,6 +22,12 @@ scenario:
 	scripts/install-tools build demo scenario
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 clients/scenario/run.py
+
+# Requests that depend on each other, in every language, with a kill after each step of the program.
+pipeline:
+	scripts/install-tools build demo scenario
+	scripts/build-release
+	OUTTRAY=.build/outtray /usr/bin/python3 clients/pipeline/run.py
 
 # Kills, drains, power cuts, faults of the disk, load, clocks: each for a short time, and one table.
 drills:

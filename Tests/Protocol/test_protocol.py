@@ -94,8 +94,8 @@ def test_the_methods_of_version_1(document):
     assert [method["name"] for method in document["methods"]] == [
         "initialize", "configure", "enqueue", "enqueueAll", "cancel", "retry", "pause", "resume",
         "setWifiOnly", "setNetwork", "updateHeaders", "getRequests", "explain", "subscribe", "unsubscribe",
-        "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock", "shutdown",
-        "rpc.discover"]
+        "ackEvents", "releaseEvents", "takeDiagnostics", "chunkPlan", "stats", "ping", "advanceClock",
+        "shutdown", "rpc.discover"]
 
 
 def test_schemas_keep_to_the_subset_and_describe_themselves(document, validator):
