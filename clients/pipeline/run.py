@@ -23,7 +23,7 @@ import rounds  # noqa: E402
 # Photos and sounds of an observation; seeds of each kill at random; the other ways.
 FULL = [(photos, sounds) for photos in range(6) for sounds in range(2)], range(2), ("",)
 SHORT = [(0, 0), (2, 1)], range(1), (
-    "update", "token expires after 2", "deleted", "refused", "30 % lost, no host, seed 4")
+    "three", "update", "token expires after 2", "deleted", "refused", "30 % lost, no host, seed 4")
 
 
 class Plan:

@@ -3,8 +3,11 @@
 const { Delivery } = require('./delivery.js');
 const { chunkPlan } = require('./chunkplan.js');
 const { ClientError, SidecarExited } = require('./errors.js');
+const { Expected } = require('./expected.js');
+const { listText, objectText } = require('./json-text.js');
 const { Listeners } = require('./listeners.js');
 const { enqueueParams } = require('./mutation.js');
+const { Pipeline } = require('./pipeline.js');
 const { Settings } = require('./settings.js');
 const { checkArgument, flag, integer, invalid, list, object, oneOf, text } = require('./shapes.js');
 const { Subscription } = require('./subscription.js');
@@ -12,8 +15,8 @@ const { Subscription } = require('./subscription.js');
 /** How long `close` waits for handlers that run. */
 const HANDLERS_MS = 5000;
 
-const scopeShape = object({ keys: list(text) });
-const filterShape = object({ key: text, id: text, state: text });
+const scopeShape = object({ keys: list(text), groups: list(text) });
+const filterShape = object({ key: text, id: text, state: text, group: text });
 const limitsShape = object({ keys: list(text), origin: text });
 const networkShape = object(
   { type: oneOf('auto', 'wifi', 'ethernet', 'cellular', 'none'), metered: flag }, ['type']);
@@ -25,13 +28,14 @@ class UploadClient {
   #background;
   #onWarning;
   #definitions = new Map();
+  /** What define gave, for each its key. */
+  #keys = new WeakMap();
   #settings = new Settings();
   #listeners;
   #delivery;
   #subscription;
   #network = null;
-  /** Ids whose outcome is still to come for what this client enqueued. */
-  #open = new Set();
+  #expected = new Expected();
   #closing = null;
 
   constructor({ sidecar, clock, background = false, onWarning }) {
@@ -67,7 +71,24 @@ class UploadClient {
     }
     if (this.#definitions.has(key)) this.#warn(`the key ${key} is defined again; the new definition counts`);
     this.#definitions.set(key, definition);
-    return Object.freeze({ key, mutate: (vars, options) => this.#mutate(key, vars, options) });
+    const defined = Object.freeze({ key, mutate: (vars, options) => this.#mutate(key, vars, options) });
+    this.#keys.set(defined, key);
+    return defined;
+  }
+
+  pipeline(options) {
+    return new Pipeline(options, {
+      make: (definition, vars, given) => this.#make('pipeline.add', this.#keyOf(definition), vars, given),
+      send: (entries) => this.#enqueueAll(entries),
+    });
+  }
+
+  onGroupSettled(handler) {
+    if (typeof handler !== 'function') throw invalid('handler', 'must be a function');
+    if (this.#delivery.groupHandler) this.#warn('onGroupSettled was called again; the new handler counts');
+    this.#delivery.groupHandler = handler;
+    this.#include('groupSettled');
+    this.#updateHold();
   }
 
   configure(options = {}) {
@@ -92,6 +113,11 @@ class UploadClient {
   async cancel(id) {
     checkArgument('cancel', text, id, 'id');
     await this.#sidecar.call('cancel', { id });
+  }
+
+  async cancelGroup(group) {
+    checkArgument('cancelGroup', text, group, 'group');
+    await this.#sidecar.call('cancel', { group });
   }
 
   async retry(id) {
@@ -142,6 +168,11 @@ class UploadClient {
     return this.#sidecar.call('explain', { id });
   }
 
+  async explainGroup(group) {
+    checkArgument('explainGroup', text, group, 'group');
+    return this.#sidecar.call('explain', { group });
+  }
+
   async stats() {
     return this.#sidecar.call('stats', {});
   }
@@ -167,12 +198,15 @@ class UploadClient {
   }
 
   addListener(event, listener) {
-    return this.#listeners.add(event, listener);
+    const added = this.#listeners.add(event, listener);
+    if (event === 'group') this.#include('group');
+    return added;
   }
 
   events(...names) {
     const stream = this.#listeners.stream(names);
     if (this.#closing) stream.end();
+    else if (names.length === 0 || names.includes('group')) this.#include('group');
     return stream;
   }
 
@@ -215,23 +249,60 @@ class UploadClient {
     this.#subscription.ensure(call);
   }
 
+  /** Asks for an event that not every client wants, which costs the sidecar work. */
+  #include(event) {
+    this.#subscription.include(event, (method, params) => this.#sidecar.call(method, params));
+  }
+
+  #keyOf(definition) {
+    const key = this.#keys.get(definition);
+    if (key === undefined) throw invalid('definition', 'must be what define of this client gave');
+    return key;
+  }
+
+  #make(method, key, vars, options) {
+    return enqueueParams(method, this.#definitions.get(key), vars, options, this.#settings, this.#clock);
+  }
+
   async #mutate(key, vars, options = {}) {
-    const definition = this.#definitions.get(key);
-    const { id, params } = enqueueParams(definition, vars, options, this.#settings, this.#clock);
-    const wasOpen = this.#open.has(id);
-    this.#open.add(id);
-    const answer = this.#sidecar.call('enqueue', params);
-    this.#delivery.track(id, answer);
-    const limit = this.#settings.enqueueTimeoutMs;
-    const watch = this.#clock.later(limit, () => {
-      this.#warn(`enqueue of ${id} has no answer after ${limit} ms and goes on waiting`);
-    });
+    const entry = this.#make('mutate', key, vars, options);
+    const { id } = entry;
     try {
-      const { generation, disposition } = await answer;
+      const [{ generation, disposition }] = await this.#enqueue([entry], `enqueue of ${id}`, async () => (
+        [await this.#sidecar.call('enqueue', entry.params)]));
       return { id, generation, disposition };
     } catch (error) {
-      if (!wasOpen) this.#open.delete(id);
       throw error instanceof SidecarExited ? error.forEntry(id) : error;
+    }
+  }
+
+  #enqueueAll(entries) {
+    const params = objectText({ entries: listText(entries.map((entry) => entry.params)) });
+    return this.#enqueue(entries, `enqueue of ${entries.length} steps`, async () => (
+      (await this.#sidecar.call('enqueueAll', params)).entries));
+  }
+
+  /**
+   * Sends entries and waits for their answers.
+   * @param {{id: string, group?: string}[]} entries
+   * @param {string} what it is, for a warning
+   * @param {() => Promise<object[]>} send resolves with an answer for each
+   */
+  async #enqueue(entries, what, send) {
+    const begun = this.#expected.begin(entries, (group) => this.#delivery.hasInHand(group));
+    const answer = send();
+    for (const entry of entries) this.#delivery.track(entry, answer);
+    const limit = this.#settings.enqueueTimeoutMs;
+    const watch = this.#clock.later(limit, () => {
+      this.#warn(`${what} has no answer after ${limit} ms and goes on waiting`);
+    });
+    try {
+      const accepted = await answer;
+      begun.accepted(accepted);
+      return accepted;
+    } catch (error) {
+      begun.failed();
+      throw error;
     } finally {
       watch();
       this.#updateHold();
@@ -240,9 +311,13 @@ class UploadClient {
 
   #receive(event, params) {
     if (event === 'settled') {
-      this.#open.delete(params?.id);
+      this.#expected.entrySettled(params?.id);
       this.#updateHold();
       this.#delivery.receive(params);
+    } else if (event === 'groupSettled') {
+      this.#expected.groupSettled(params?.group);
+      this.#updateHold();
+      this.#delivery.receiveGroup(params);
     } else {
       this.#listeners.emit(event, event === 'resync' ? undefined : params);
       if (event === 'resync' && this.#listeners.has('state')) this.#showRows();
@@ -261,7 +336,9 @@ class UploadClient {
 
   /** Node stays alive while somebody waits for an event, or for an outcome that only this process hears. */
   #updateHold() {
-    const waits = this.#subscription.isWanted && this.#open.size > 0 && !this.#background;
+    const { entries, groups } = this.#expected;
+    const toCome = entries + (this.#delivery.groupHandler ? groups : 0);
+    const waits = this.#subscription.isWanted && toCome > 0 && !this.#background;
     this.#sidecar.hold(this.#closing !== null || waits || this.#listeners.isAwaited);
   }
 
@@ -285,8 +362,8 @@ function checkScope(method, scope) {
   if (scope === undefined) return {};
   checkArgument(method, scopeShape, scope);
   // An explicit undefined is a mistake that must not pause the whole queue.
-  if ('keys' in scope && scope.keys === undefined) {
-    checkArgument(method, list(text), undefined, 'keys');
+  for (const name of ['keys', 'groups']) {
+    if (name in scope && scope[name] === undefined) checkArgument(method, list(text), undefined, name);
   }
   return scope;
 }

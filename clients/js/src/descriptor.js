@@ -39,6 +39,7 @@ const fields = {
   idempotencyKey: value('false or a non-empty string',
     (given) => given === false || (typeof given === 'string' && given !== '')),
   staging: oneOf('copy', 'move', 'reference'),
+  boundOrigin: flag,
 };
 // A field of the contract that is not known here would be refused without need.
 const described = object(Object.fromEntries(

@@ -3,14 +3,15 @@
 const { LIMITS } = require('./protocol.js');
 
 /**
- * An async iterator over events. For a reader that is slow it keeps the newest state and progress of each id,
- * for 1,024 ids, and the last 1,024 attempts; when states had to be dropped, a `resync` stands for them.
+ * An async iterator over events. For a reader that is slow it keeps the newest state and progress of each id
+ * and the newest of each group, 1,024 of each kind, and the last 1,024 attempts; when states had to be
+ * dropped, a `resync` stands for them.
  */
 class EventStream {
   #waiting = new Map();
   #takers = [];
   #ended = false;
-  #counts = { state: 0, progress: 0, attempt: 0, resync: 0 };
+  #counts = { state: 0, progress: 0, attempt: 0, group: 0, resync: 0 };
   #serial = 0;
   #onChange;
 
@@ -71,7 +72,8 @@ class EventStream {
 
   #keep(value) {
     const { event, detail } = value;
-    const name = event === 'attempt' ? `attempt ${this.#serial++}` : `${event} ${detail?.id ?? ''}`;
+    const whose = event === 'attempt' ? this.#serial++ : detail?.id ?? detail?.group ?? '';
+    const name = `${event} ${whose}`;
     if (this.#waiting.has(name)) this.#forget(name);
     this.#waiting.set(name, value);
     this.#counts[event] += 1;

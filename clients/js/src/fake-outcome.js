@@ -43,6 +43,8 @@ function makeOutcome(row, request, given) {
     state: kind,
     bytesSent: kind === 'completed' ? row.totalBytes : row.bytesSent,
     totalBytes: row.totalBytes,
+    ...(row.group === undefined ? {} : { group: row.group }),
+    ...(row.lane === undefined ? {} : { lane: row.lane }),
     ...lastRequest(request),
     kind,
     ...given,

@@ -36,8 +36,11 @@ function parse(definition, response, vars) {
   }
 }
 
-function metaOf({ id, key, at, attempts, requestId, deliveries = 1 }) {
-  return { id, key, at, attempts, ...(requestId === undefined ? {} : { requestId }), deliveries };
+function metaOf({ id, key, at, attempts, requestId, deliveries = 1, group }) {
+  return {
+    id, key, at, attempts, ...(requestId === undefined ? {} : { requestId }), deliveries,
+    ...(group === undefined ? {} : { group }),
+  };
 }
 
 module.exports = { outcomeToHandler };

@@ -1,13 +1,22 @@
 import type {
-  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Gate, Headers, Method, Part, Progress, Range, Retry,
-  Row, ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
+  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Enqueued, Explanation, GroupExplanation, GroupStatus,
+  Headers, Method, Part, Progress, Range, Retry, Row, ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
 } from './protocol.js';
+import type { Definition, ParsedDefinition, RawDefinition, VarsLimit } from './define.js';
+import type { GroupOutcome, Pipeline, Scope, Together } from './pipeline.js';
 import type { FakeSidecar } from './testing.js';
 
 export type {
-  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, FormField, Gate, Headers, Method, Part,
-  Progress, Range, Retry, State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
+  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, Explanation, FormField, Gate, GroupExplanation,
+  GroupSettled, GroupStatus, Headers, Method, Part, Progress, Range, Retry, SettledCounts, State, Stats,
+  TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
 } from './protocol.js';
+
+export type { Definition, DefinitionOf, ParsedDefinition, RawDefinition, VarsLimit } from './define.js';
+
+export type {
+  Accepted, Binding, Bound, BoundValue, Given, GroupOutcome, MutateOptions, Pipeline, Scope, Step, Together,
+} from './pipeline.js';
 
 export { CallError, ClientError, SidecarExited, SpawnError } from './errors.js';
 
@@ -114,6 +123,11 @@ export interface Descriptor {
   idempotencyKey?: false | string;
   /** How files come into the queue: copy (default), move (default with parts), reference. */
   staging?: 'copy' | 'move' | 'reference';
+  /**
+   * true lets one bound value be the whole `url`, with its origin: an absolute http(s) URL from an answer.
+   * Credentials go where it says, so take it only from a server that you trust.
+   */
+  boundOrigin?: boolean;
 }
 
 /** The server's answer, as the sidecar kept it. */
@@ -142,16 +156,20 @@ export interface Meta {
   requestId?: string;
   /** How often this outcome was sent to a client, over all starts; 1 the first time. */
   deliveries: number;
+  /** The group that the entry belongs to; absent for none. */
+  group?: string;
 }
 
 /** What `onError` gets. Kinds that are not listed may come. */
 export interface OutcomeError {
   /**
    * http: an answer that is final. network: no answer. file: a body cannot be read. expired: too late.
-   * truncated: the server accepted, but its answer is too long for `response`. unknown: it accepted, but
-   * `response` could not read it.
+   * dependency: what it waited for failed, or gave no value for `bind`; nothing was sent. truncated: the
+   * server accepted, but its answer is too long for `response`. unknown: it accepted, but `response` could
+   * not read it.
    */
-  errorKind: 'http' | 'network' | 'file' | 'expired' | 'truncated' | 'unknown' | (string & {});
+  errorKind:
+    'http' | 'network' | 'file' | 'expired' | 'dependency' | 'truncated' | 'unknown' | (string & {});
   /** For people; holds no header value, query string or body byte. */
   message: string;
   /** The answer, when there was one. */
@@ -162,68 +180,13 @@ export interface OutcomeError {
   cause?: unknown;
 }
 
-/** Vars are an object, an array or null; anything else does not compile. */
-export type VarsLimit = object | null;
-
-/** What every definition has. */
-export interface DefinitionOf<Vars extends VarsLimit> {
-  /** Kept with every entry, 1 to 256 bytes; rename it with care. */
-  key: string;
-  /** Describes the request. Runs once for each `mutate`. */
-  request: (vars: Vars) => Descriptor;
-  /** Runs when the entry failed for good. Its outcome is acknowledged once its promise has resolved. */
-  onError?: (error: OutcomeError, vars: Vars, meta: Meta) => unknown;
-}
-
-/** A kind of request without a parser: `onSuccess` gets the answer as it is. */
-export interface RawDefinition<Vars extends VarsLimit> extends DefinitionOf<Vars> {
-  response?: undefined;
-  /** Runs after the server accepted, possibly in a later process. Must bear to run twice for one outcome. */
-  onSuccess?: (response: RawResponse, vars: Vars, meta: Meta) => unknown;
-}
-
-/** A kind of request with a parser: `onSuccess` gets what it returns. */
-export interface ParsedDefinition<Vars extends VarsLimit, Parsed> extends DefinitionOf<Vars> {
-  /**
-   * Reads the JSON of the answer, undefined when it is empty. What it throws goes to `onError` as `unknown`.
-   */
-  response: (raw: unknown, vars: Vars) => Parsed;
-  /** Runs after the server accepted, possibly in a later process. Must bear to run twice for one outcome. */
-  onSuccess?: (data: Parsed, vars: Vars, meta: Meta) => unknown;
-}
-
-/** What `define` gives back. */
-export interface Definition<Vars extends VarsLimit> {
-  readonly key: string;
-  /**
-   * Takes a request into the queue. Resolves when the entry and its body are on disk, never for the network;
-   * copied files may be deleted then. Has no timeout; one warning comes after `enqueueTimeoutMs`.
-   *
-   * An `id` that exists resumes the same body, replaces another one, or brings a completed outcome again.
-   * Repeating a call under the same id is always safe, also after `E_SIDECAR_EXITED`, whose `entryId` is the
-   * id that was used.
-   * @throws {ClientError} `E_INVALID`, `path` names the field; nothing was sent
-   * @throws {CallError} `E_INVALID`, `E_RUNNING` (another body, and the entry is running),
-   *   `E_FILE_MISSING`, `E_STORAGE`
-   * @throws {SidecarExited} the process ended before it answered
-   */
-  readonly mutate: null extends Vars
-    ? (vars?: Vars, options?: MutateOptions) => Promise<Mutation>
-    : (vars: Vars, options?: MutateOptions) => Promise<Mutation>;
-}
-
-/** What `mutate` takes beside vars. */
-export interface MutateOptions {
-  /** Names the entry, 1 to 256 bytes. Default: a new UUID. */
-  id?: string;
-}
-
 /** What became of a `mutate`. */
 export interface Mutation {
   id: string;
   /** Which life of the entry this is, from 1. */
   generation: number;
-  disposition: 'created' | 'resumed' | 'replaced' | 'reopened' | 'redelivered';
+  /** kept: it has completed and was acknowledged, its row is there for others; nothing happens (rule D42). */
+  disposition: Enqueued['disposition'];
 }
 
 /**
@@ -269,6 +232,8 @@ export interface ClientEvents {
   progress: Progress;
   /** One HTTP request and what came of it. */
   attempt: Attempt;
+  /** A group whose members changed; at most one per group and 250 ms, and the last always. */
+  group: GroupStatus;
   /**
    * State events were lost to this slow reader. All rows follow as `state`; one that `events()` gave
    * because you read it slowly is followed by none: read `getRequests`.
@@ -302,9 +267,26 @@ export interface UploadClient {
    * is defined again is replaced, with a warning.
    * @throws {ClientError} `E_INVALID`: an empty key, or no `request`
    */
-  define<Vars extends VarsLimit = null>(definition: RawDefinition<Vars>): Definition<Vars>;
-  define<Vars extends VarsLimit = null, Parsed = unknown>(
-    definition: ParsedDefinition<Vars, Parsed>): Definition<Vars>;
+  define<Vars extends VarsLimit = null, Names extends string = never>(
+    definition: RawDefinition<Vars, Names>): Definition<Vars, Names>;
+  define<Vars extends VarsLimit = null, Parsed = unknown, Names extends string = never>(
+    definition: ParsedDefinition<Vars, Parsed, Names>): Definition<Vars, Names>;
+
+  /**
+   * Begins a pipeline: requests that depend on each other and are enqueued together. The options count for
+   * each step that does not say otherwise.
+   * @throws {ClientError} `E_INVALID`, naming the option
+   */
+  pipeline(options?: Together): Pipeline;
+
+  /**
+   * Hears of each group whose members have all settled, also one of an earlier run. Delivered like an
+   * outcome: one at a time per group and after the handlers of its members, acknowledged once the handler's
+   * promise has resolved, released with a warning when it fails, and possibly twice. There is one handler; a
+   * further one takes its place, with a warning. Call it before `configure`; later it subscribes again.
+   * @throws {ClientError} `E_INVALID`: no function
+   */
+  onGroupSettled(handler: (outcome: GroupOutcome) => unknown): void;
 
   /**
    * Call it once at start, behind every `define`: outcomes come from then on, those that waited first. A
@@ -314,13 +296,18 @@ export interface UploadClient {
    */
   configure(options?: Configuration): Promise<void>;
 
-  /** Holds back the whole queue, or the entries of some keys, present and future. Kept over restarts. */
-  pause(scope?: { keys: readonly string[] }): Promise<void>;
+  /** Holds back the whole queue, or what has some keys or groups, present and future. Kept over restarts. */
+  pause(scope?: Scope): Promise<void>;
   /** Ends a pause of the same scope. */
-  resume(scope?: { keys: readonly string[] }): Promise<void>;
+  resume(scope?: Scope): Promise<void>;
 
   /** Settles a live entry as cancelled, forgets a settled one. An id that is not there resolves. */
   cancel(id: string): Promise<void>;
+  /**
+   * Settles the live members of a group as cancelled. A group that has none is forgotten, with its members and
+   * the outcomes that are not acknowledged (rule D48).
+   */
+  cancelGroup(group: string): Promise<void>;
 
   /**
    * Tries an entry now: ends its backoff, lets it go once when it is parked, reopens it after an error. What
@@ -341,13 +328,16 @@ export interface UploadClient {
   updateHeaders(headers: Headers, limits?: { keys?: readonly string[]; origin?: string }): Promise<void>;
 
   /** The entries in order of their creation, all pages of them. */
-  getRequests(filter?: { key?: string; id?: string; state?: State }): Promise<RequestRow[]>;
+  getRequests(
+    filter?: { key?: string; id?: string; state?: State; group?: string }): Promise<RequestRow[]>;
 
   /** What the sidecar noticed since the last call, oldest first; clears it. */
   takeDiagnostics(): Promise<DiagnosticRecord[]>;
 
   /** Everything that holds an entry back now. */
-  explain(id: string): Promise<{ id: string; state: State; gates: readonly Gate[] }>;
+  explain(id: string): Promise<Explanation>;
+  /** The same for the live members of a group, the first 100, with the group's counts and progress. */
+  explainGroup(group: string): Promise<GroupExplanation>;
 
   /** Counters and gauges of the sidecar. */
   stats(): Promise<Stats>;

@@ -34,6 +34,11 @@ function objectText(members) {
   return new JSONText(`{${parts.join(',')}}`);
 }
 
+/** @param {unknown[]} items values or JSONTexts; gives one array */
+function listText(items) {
+  return new JSONText(`[${items.map(textOf).join(',')}]`);
+}
+
 /**
  * Serialises what a caller gave, and says what cannot be.
  * @param {unknown} value
@@ -80,4 +85,4 @@ function invalid(path, why, cause) {
   return new ClientError('E_INVALID', `${path} ${why}`, { path, cause });
 }
 
-module.exports = { JSONText, textOf, valueOf, objectText, serialize, kindOf };
+module.exports = { JSONText, textOf, valueOf, listText, objectText, serialize, kindOf };

@@ -2,7 +2,7 @@
 
 const { EventStream } = require('./event-stream.js');
 
-const NAMES = ['state', 'progress', 'attempt', 'resync'];
+const NAMES = ['state', 'progress', 'attempt', 'group', 'resync'];
 
 /** Who hears events: listeners one by one, and readers of streams. */
 class Listeners {

@@ -11,6 +11,7 @@ class Subscription {
   #wanted = false;
   #onConnection = false;
   #waitMs = FIRST_WAIT_MS;
+  #events = [...EVENTS];
   #callOff = () => {};
 
   /**
@@ -29,6 +30,15 @@ class Subscription {
 
   want() {
     this.#wanted = true;
+  }
+
+  /** Asks for an event beside the usual ones, from the next subscription on. */
+  include(event, call) {
+    if (this.#events.includes(event)) return;
+    this.#events.push(event);
+    if (!this.#onConnection) return;
+    this.#onConnection = false;
+    this.ensure(call);
   }
 
   /** A new connection has no subscription yet. */
@@ -56,7 +66,7 @@ class Subscription {
 
   /** Subscribes anew, which brings back what was released. */
   async renew(call) {
-    await call('subscribe', { events: EVENTS });
+    await call('subscribe', { events: [...this.#events] });
   }
 }
 

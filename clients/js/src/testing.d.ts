@@ -1,11 +1,14 @@
-import type { Attempt, DiagnosticRecord, Progress, Settled } from './protocol.js';
+import type {
+  Attempt, DiagnosticRecord, GroupSettled, GroupStatus, Progress, Settled,
+} from './protocol.js';
 import type { OutcomeError, RawResponse, RequestRow } from './index.js';
 
 /**
  * Makes a sidecar without a process, for the tests of an app: `createUploadClient({ sidecar:
  * createFakeSidecar() })`. The client's own validation, header merge and delivery run on top of it. It keeps
- * rows and a journal and sends no HTTP; it does not model the rules of equal ids or `updateHeaders` beyond
- * the end of `awaiting-auth`.
+ * rows and a journal and sends no HTTP; it does not model the rules of equal ids, deadlines, or
+ * `updateHeaders` beyond the end of `awaiting-auth`. Pipelines are real: what waits, for what, and in which
+ * lane, the values that are bound, and the ends of groups.
  */
 export declare function createFakeSidecar(options?: {
   /** How long `settle` waits for the acknowledgement, milliseconds. Default 2000. */
@@ -30,7 +33,7 @@ export interface FakeEntry {
 
 /** A sidecar for tests. */
 export interface FakeSidecar {
-  /** Every enqueue, with vars and data parsed from what was sent. */
+  /** Every enqueue, those of pipelines too, with vars and data parsed from what was sent. */
   readonly entries: readonly FakeEntry[];
   /** Every call of the client, in order. */
   readonly calls: readonly { method: string; params: any }[];
@@ -38,6 +41,8 @@ export interface FakeSidecar {
   readonly rows: readonly RequestRow[];
   /** Copies of the outcomes that nobody acknowledged. */
   readonly unacknowledged: readonly Settled[];
+  /** The same for the outcomes of groups. */
+  readonly unacknowledgedGroups: readonly GroupSettled[];
   readonly ackedEventIds: readonly string[];
   readonly releasedEventIds: readonly string[];
   /** Whether a client asked for events, which `configure` does. */
@@ -45,17 +50,28 @@ export interface FakeSidecar {
 
   /**
    * Settles an entry: journals the outcome, moves the row, delivers. Resolves once the client acknowledged
-   * it; rejects when it releases it, or when nothing comes within `ackTimeoutMs`. An unknown id rejects.
+   * it, and what ended with it: entries that wait for it and settle too, and their group where the client
+   * listens to groups. Rejects when one is released, or when nothing comes within `ackTimeoutMs`; for an
+   * unknown id; and for an entry that cannot have been sent, since it waits for others or its turn.
+   *
+   * Bound values come from `response.body`, a text, and `response.headers`, names in lower case.
    */
   settle(id: string, outcome?: OutcomeGiven): Promise<void>;
   /** The outcome that `settle` would deliver. An unknown id throws. */
   buildSettled(id: string, outcome?: OutcomeGiven): Settled;
+  /**
+   * The request of an entry as it would be sent, with the values that `bind` took from earlier answers. An
+   * unknown id throws, and an entry that still waits.
+   */
+  requestOf(id: string): FakeEntry['request'];
   /** Events as the sidecar sends them, to a client that is subscribed. */
   readonly emit: {
     state(row: RequestRow): void;
     progress(progress: Progress): void;
     attempt(attempt: Attempt): void;
     settled(outcome: OutcomeGiven): void;
+    group(status: GroupStatus): void;
+    groupSettled(outcome: GroupSettled): void;
     resync(): void;
   };
 

@@ -8,6 +8,8 @@ const { textOf } = require('./json-text.js');
 const { LIMITS, METHODS, PROTOCOL_VERSION } = require('./protocol.js');
 
 const ACK_TIMEOUT_MS = 2000;
+/** Errors with which an entry may end that was not sent. */
+const UNSENT = ['expired', 'dependency'];
 
 /** A sidecar without a process: it keeps rows and a journal, and sends nothing. testing.d.ts documents it. */
 class FakeSidecar {
@@ -26,8 +28,9 @@ class FakeSidecar {
   ackedEventIds = [];
   releasedEventIds = [];
 
-  emit = Object.fromEntries(['state', 'progress', 'attempt', 'settled', 'resync'].map(
-    (event) => [event, (params = {}) => this.#emit(event, params)]));
+  emit = Object.fromEntries(
+    ['state', 'progress', 'attempt', 'settled', 'group', 'groupSettled', 'resync'].map(
+      (event) => [event, (params = {}) => this.#emit(event, params)]));
 
   constructor({ ackTimeoutMs = ACK_TIMEOUT_MS } = {}) {
     this.#ackTimeoutMs = ackTimeoutMs;
@@ -74,7 +77,18 @@ class FakeSidecar {
   }
 
   get unacknowledged() {
-    return structuredClone([...this.#queue.journal.values()]);
+    return structuredClone([...this.#queue.journal.values()].filter(({ id }) => id !== undefined));
+  }
+
+  get unacknowledgedGroups() {
+    return structuredClone([...this.#queue.journal.values()].filter(({ id }) => id === undefined));
+  }
+
+  requestOf(id) {
+    const entry = this.entries.findLast((each) => each.id === id);
+    if (!entry) throw new Error(`the fake has no entry ${id}`);
+    this.#requireGoing(id);
+    return this.#queue.expand(id, entry.request);
   }
 
   failNext(method, code = 'E_STORAGE', message = 'made by the fake') {
@@ -117,10 +131,19 @@ class FakeSidecar {
 
   async settle(id, outcome) {
     const settled = this.buildSettled(id, outcome);
-    const acknowledged = this.#awaitAck(settled);
-    this.#queue.settle(settled);
+    const isSent = settled.kind !== 'cancelled' && !UNSENT.includes(settled.error?.errorKind);
+    if (isSent) this.#requireGoing(id);
+    const heard = this.#queue.settle(settled).filter((each) => (
+      each.id !== undefined || this.#events.includes('groupSettled')));
+    const acknowledged = heard.map((each) => this.#awaitAck(each));
     this.#flush();
-    return acknowledged;
+    await Promise.all(acknowledged);
+  }
+
+  /** An entry that waits for others cannot have been sent. */
+  #requireGoing(id) {
+    const gate = this.#queue.find(id) && this.#queue.gateOf(id);
+    if (gate) throw new Error(`the entry ${id} cannot be sent: ${gate.detail}`);
   }
 
   crash({ exitCode = null, signal = 'SIGKILL', stderr = '' } = {}) {
@@ -187,10 +210,12 @@ class FakeSidecar {
       return {};
     }
     if (method === 'unsubscribe') this.#events = [];
+    const answer = this.#queue.perform(method, params) ?? {};
     if (method === 'enqueue') this.entries.push(structuredClone(params));
+    if (method === 'enqueueAll') this.entries.push(...structuredClone(params.entries));
     if (method === 'ackEvents') this.#acknowledge(params.eventIds);
     if (method === 'releaseEvents') this.#release(params.eventIds);
-    return this.#queue.perform(method, params) ?? {};
+    return answer;
   }
 
   #acknowledge(eventIds) {
@@ -207,14 +232,15 @@ class FakeSidecar {
     }
   }
 
-  #awaitAck({ eventId, id }) {
+  #awaitAck({ eventId, id, group }) {
+    const whose = id ?? `the group ${group}`;
     return new Promise((resolve, reject) => {
       const end = (step) => (why) => {
         clearTimeout(timer);
         this.#settling.delete(eventId);
         step(why);
       };
-      const fail = end((why) => reject(new Error(`the outcome of ${id} was not acknowledged: ${why}`)));
+      const fail = end((why) => reject(new Error(`the outcome of ${whose} was not acknowledged: ${why}`)));
       const timer = setTimeout(() => fail(this.isSubscribed
         ? `nothing came within ${this.#ackTimeoutMs} ms`
         : 'nobody is subscribed, call configure()'), this.#ackTimeoutMs);
@@ -234,7 +260,7 @@ class FakeSidecar {
 
   #emit(event, params) {
     if (!this.#events.includes(event === 'resync' ? 'state' : event)) return;
-    if (event === 'settled') this.#queue.sent(params);
+    if (event === 'settled' || event === 'groupSettled') this.#queue.sent(params);
     this.#ports.onEvent(event, structuredClone(params));
   }
 }

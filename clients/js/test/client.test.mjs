@@ -13,9 +13,10 @@ test('B84: a client has the members of the API and no others', () => {
   const client = createUploadClient({ sidecar: createFakeSidecar() });
   const members = Object.getOwnPropertyNames(Object.getPrototypeOf(client)).sort();
   assert.deepEqual(members, [
-    'addListener', 'advanceClock', 'cancel', 'chunkPlan', 'close', 'configure', 'constructor', 'define',
-    'events', 'explain', 'getRequests', 'pause', 'ping', 'redeliver', 'resume', 'retry', 'server',
-    'setNetwork', 'setWifiOnly', 'stats', 'takeDiagnostics', 'updateHeaders']);
+    'addListener', 'advanceClock', 'cancel', 'cancelGroup', 'chunkPlan', 'close', 'configure', 'constructor',
+    'define', 'events', 'explain', 'explainGroup', 'getRequests', 'onGroupSettled', 'pause', 'ping',
+    'pipeline', 'redeliver', 'resume', 'retry', 'server', 'setNetwork', 'setWifiOnly', 'stats',
+    'takeDiagnostics', 'updateHeaders']);
   assert.deepEqual(Object.keys(client), []);
 });
 

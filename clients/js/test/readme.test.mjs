@@ -12,7 +12,8 @@ import { BINARY, Receiver, needsBinary } from './sidecar.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const README = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
-const [START, WATCH, CHUNKS, FAKE] = [...README.matchAll(/^```js\n(.*?)^```$/gms)].map(([, body]) => body);
+const [START, PIPELINE, WATCH, CHUNKS, FAKE] = [...README.matchAll(/^```js\n(.*?)^```$/gms)]
+  .map(([, body]) => body);
 let folder;
 
 before(() => {
@@ -51,6 +52,36 @@ test('the quick start uploads, hears its outcome and ends by itself', needsBinar
   const [{ method, url, headers, body }] = receiver.requests;
   assert.deepEqual([method, url, headers.authorization, body.toString()],
     ['PUT', '/notes/n-7', 'Bearer t', '{"text":"hello"}']);
+});
+
+/** Runs the example over the fake, by which each of its requests is answered in turn. */
+function overFake(answers) {
+  const made = "createUploadClient({ sidecar: globalThis.fake = createFakeSidecar() })";
+  return `import { createFakeSidecar } from 'outtray/testing';\n`
+    + PIPELINE.replace("createUploadClient({ dir: './queue' })", made)
+    + answers.map(([id, body]) => `await fake.settle('${id}', { response: { body: '${body}' } });\n`).join('')
+    + "console.log(JSON.stringify(fake.entries.map(({ id }) => id)));\n";
+}
+
+test('D45, D46, D48: the example of a pipeline runs in order, and is told of its end', async () => {
+  const answers = [['7/photo', '{"id":5}'], ['7/observation', '{"id":12}'], ['7/attach', '{}']];
+  const { status, output } = await run(overFake(answers));
+  assert.equal(status, 0, output);
+  assert.match(output, /^observation\/7 has the number 12$/m);
+  assert.match(output, /^observation\/7 is through: 3 completed, 0 failed$/m);
+  assert.match(output, /^100 %$/m);
+});
+
+test('D45, D46, D48: the example of a pipeline, with the real sidecar', needsBinary, async () => {
+  const receiver = await Receiver.start();
+  receiver.answer = ({ url }) => ({ body: JSON.stringify({ id: url === '/photos' ? 'a/b' : 12 }) });
+  const { status, output } = await run(PIPELINE, { url: receiver.url('') });
+  receiver.stop();
+  assert.equal(status, 0, output);
+  assert.match(output, /^observation\/7 is through: 3 completed, 0 failed$/m);
+  const [photo, observation, attach] = receiver.requests.map(({ url, body }) => `${url} ${body}`);
+  assert.deepEqual([photo, observation, attach], ['/photos {"caption":"a fox"}',
+    '/observations {"note":"at dusk"}', '/observations/12/photos {"photo_id":"a/b"}']);
 });
 
 test('the example that watches, where its syntax is known, sees an upload', needsBinary, async (context) => {

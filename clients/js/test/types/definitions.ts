@@ -1,6 +1,8 @@
 // Compiled, never run. A line behind @ts-expect-error must not compile.
 import { createUploadClient, chunkPlan, CallError, SidecarExited } from 'outtray';
-import type { Json, Meta, OutcomeError, RawResponse, RequestRow } from 'outtray';
+import type {
+  Accepted, Binding, Bound, Json, Meta, OutcomeError, RawResponse, RequestRow, Step,
+} from 'outtray';
 import { createFakeSidecar } from 'outtray/testing';
 import { Session } from 'outtray/session';
 
@@ -227,3 +229,72 @@ same<ReturnType<typeof uploads[typeof Symbol.asyncDispose]>, Promise<void>>(true
 uploads.explain('a').then(({ gates }) => gates[0].until);
 uploads.stats().then(({ entries }) => entries.awaitingAuth);
 export { fail };
+
+// 12. Names of bound values follow from the annotation of `bound`, and `bind` has to give them.
+const attach = uploads.define({
+  key: 'photo.attach',
+  request: ({ no }: { no: number }, bound: Bound<'observation' | 'photo'>) => ({
+    url: `https://api.test/observations/${bound.observation}/photos`,
+    data: { photo_id: bound.photo, no },
+  }),
+  onSuccess: (response, vars) => {
+    same<typeof vars, { no: number }>(true);
+  },
+});
+const located = uploads.define({
+  key: 'located',
+  request: (vars: null, { place }: Bound<'place'>) => ({ url: `${place}`, boundOrigin: true }),
+  response: (raw) => raw as { a: number },
+  onSuccess: (parsed) => {
+    same<typeof parsed, { a: number }>(true);
+  },
+});
+const from: Binding = { entry: 'a', pointer: '/id' };
+attach.mutate({ no: 1 }, { bind: { observation: from, photo: { entry: 'b', header: 'Location' } } });
+located.mutate(null, { bind: { place: from }, after: ['a', { id: 'b' }], lane: 'l', weight: 0.5 });
+// @ts-expect-error
+attach.mutate({ no: 1 });
+// @ts-expect-error
+attach.mutate({ no: 1 }, { bind: { observation: from } });
+// @ts-expect-error
+attach.mutate({ no: 1 }, { bind: { observation: from, photo: { entry: 'b' } } });
+// @ts-expect-error
+attach.mutate({ no: 1 }, { bind: { observation: from, photo: { entry: 'b', pointer: '', header: 'x' } } });
+uploads.define({
+  key: 'wrong',
+  // @ts-expect-error
+  request: (vars: null, bound: Bound<'photo'>) => ({ url: `${bound.other}` }),
+});
+
+// 13. A step takes what its definition's mutate takes.
+const pipeline = uploads.pipeline({ group: 'g', lane: 'l', onFailure: 'settle', groupDeadlineMs: 1 });
+const first = pipeline.add(note, { noteId: 'a', text: 'b' }, { id: 'a', weight: 0.5 });
+const bare = pipeline.add(uploads.define({ key: 'bare', request: () => ({ url: '/' }) }));
+pipeline.add(attach, { no: 1 }, {
+  after: [bare, first.id], bind: { observation: first.pointer('/id'), photo: bare.header('Location') },
+});
+// @ts-expect-error
+pipeline.add(note, { noteId: 1, text: 'b' });
+// @ts-expect-error
+pipeline.add(note);
+// @ts-expect-error
+pipeline.add(attach, { no: 1 }, { bind: { observation: first.pointer('/id') } });
+// @ts-expect-error
+uploads.pipeline({ id: 'a' });
+pipeline.enqueue().then((accepted) => {
+  same<typeof accepted, Map<Step, Accepted>>(true);
+});
+
+// 14. Groups.
+uploads.onGroupSettled(async ({ group, counts, failed }) => {
+  same<typeof counts.completed, number>(true);
+  same<typeof failed, readonly string[]>(true);
+  await uploads.cancelGroup(group);
+});
+uploads.addListener('group', ({ progress }) => progress * 100);
+uploads.pause({ groups: ['g'] });
+uploads.resume({ keys: ['k'], groups: ['g'] });
+// @ts-expect-error
+uploads.pause({});
+uploads.getRequests({ group: 'g' }).then(([row]) => same<typeof row.lane, string | undefined>(true));
+uploads.explainGroup('g').then(({ entries }) => entries[0].gates);
