@@ -8,35 +8,36 @@ import (
 )
 
 // Pause holds back the whole queue and stops running attempts; nothing settles, and a backoff is kept. It is
-// stored. An entry is paused while the queue or its key is.
+// stored. An entry is paused while the queue, its key or its group is.
 func (c *Client) Pause(ctx context.Context) error {
 	return c.do(ctx, MethodPause, &params{})
 }
 
-// Resume ends what Pause began. Keys that PauseKeys paused stay paused.
+// Resume ends what Pause began. What PauseKeys and PauseGroups paused stays paused.
 func (c *Client) Resume(ctx context.Context) error {
 	return c.do(ctx, MethodResume, &params{})
 }
 
 // PauseKeys holds back the entries of these keys, later ones too. No keys change nothing.
 func (c *Client) PauseKeys(ctx context.Context, keys ...string) error {
-	return c.doKeys(ctx, MethodPause, keys)
+	return c.doNamed(ctx, MethodPause, "keys", keys)
 }
 
 // ResumeKeys ends what PauseKeys began for these keys. No keys change nothing.
 func (c *Client) ResumeKeys(ctx context.Context, keys ...string) error {
-	return c.doKeys(ctx, MethodResume, keys)
+	return c.doNamed(ctx, MethodResume, "keys", keys)
 }
 
-func (c *Client) doKeys(ctx context.Context, method string, keys []string) error {
-	for at, key := range keys {
-		if key == "" {
-			return about(method, invalid(fmt.Sprintf("keys[%d]", at), "must not be empty"))
+// doNamed pauses or resumes what a list names.
+func (c *Client) doNamed(ctx context.Context, method, list string, names []string) error {
+	for at, name := range names {
+		if name == "" {
+			return about(method, invalid(fmt.Sprintf("%s[%d]", list, at), "must not be empty"))
 		}
 	}
 	// A missing list would be the whole queue.
 	var p params
-	return c.do(ctx, method, p.member("keys", append([]string{}, keys...)))
+	return c.do(ctx, method, p.member(list, append([]string{}, names...)))
 }
 
 // Cancel settles a live entry as cancelled, and forgets a settled one with its body and its outcomes. No
@@ -119,10 +120,11 @@ func (c *Client) UpdateHeaders(ctx context.Context, patch HeaderPatch) error {
 
 // Filter says which entries GetRequests gives; the zero value is all.
 type Filter struct {
-	// Key, ID and State each limit it, unless empty.
+	// Key, ID, State and Group each limit it, unless empty.
 	Key   string
 	ID    string
 	State State
+	Group string
 }
 
 // GetRequests gives the entries that the queue has not forgotten, by age. It reads page by page; an entry
@@ -133,7 +135,7 @@ func (c *Client) GetRequests(ctx context.Context, filter Filter) ([]Row, error) 
 	for {
 		var p params
 		for _, limit := range [][2]string{{"key", filter.Key}, {"id", filter.ID}, {"state", string(filter.State)},
-			{"cursor", cursor}} {
+			{"group", filter.Group}, {"cursor", cursor}} {
 			if limit[1] != "" {
 				p.member(limit[0], limit[1])
 			}

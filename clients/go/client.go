@@ -82,6 +82,7 @@ type Client struct {
 	link       Link
 	starts     []time.Time
 	subscribed bool
+	events     groupEvents
 	network    json.RawMessage
 	closed     bool
 	closing    chan struct{}
@@ -226,6 +227,8 @@ func (c *Client) event(method string, params json.RawMessage) {
 	switch method {
 	case EventSettled:
 		c.delivery.receive(params)
+	case EventGroupSettled:
+		c.delivery.receiveGroup(params)
 	case EventResync:
 		c.listeners.resync()
 	default:

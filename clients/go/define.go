@@ -15,8 +15,12 @@ import (
 type Definition[V, T any] struct {
 	// Key is stored with every entry, 1 to 256 bytes: rename it with care.
 	Key string
-	// Request makes the HTTP request. It is called once for each Mutate. An error fails the Mutate.
+	// Request makes the HTTP request. It is called once for each Mutate, and for each step of a pipeline. An
+	// error fails the Mutate, or the Enqueue of the pipeline.
 	Request func(vars V) (Descriptor, error)
+	// BoundRequest takes the place of Request where values from the answers of other entries go into the
+	// request: bound has a place for each name that Bind gives.
+	BoundRequest func(vars V, bound Bound) (Descriptor, error)
 	// Response reads the answer's body for OnSuccess. body is JSON; nil when there was none. An error makes the
 	// outcome one for OnError, of kind unknown; so does a body that is not JSON, and one that was truncated is
 	// of kind truncated. The entry stays completed. Without Response, T must be Response, which is the answer
@@ -42,6 +46,8 @@ type Meta struct {
 	RequestID string
 	// Deliveries is how often this outcome was sent to a host, over all runs, this time included.
 	Deliveries int64
+	// Group is the group that it belongs to, "" for none.
+	Group string
 }
 
 // NoVars is for requests without vars: Mutate gets nil, and null is stored.
@@ -66,7 +72,7 @@ type Defined[V any] struct {
 
 // Define puts a definition in force. A key that is defined already is replaced, with a warning; the Defined
 // that came from before then uses the new one. It fails with ErrInvalid when Key is empty or too long,
-// Request is nil, or Response is nil and T is not Response.
+// not exactly one of Request and BoundRequest is set, or Response is nil and T is not Response.
 func Define[V, T any](client *Client, definition Definition[V, T]) (*Defined[V], error) {
 	var data T
 	_, raw := any(data).(Response)
@@ -76,8 +82,10 @@ func Define[V, T any](client *Client, definition Definition[V, T]) (*Defined[V],
 			len(definition.Key)))
 	case !utf8.ValidString(definition.Key):
 		return nil, about("define", invalid("Key", "must be UTF-8"))
-	case definition.Request == nil:
+	case definition.Request == nil && definition.BoundRequest == nil:
 		return nil, about("define", invalid("Request", "is required"))
+	case definition.Request != nil && definition.BoundRequest != nil:
+		return nil, about("define", invalid("Request", "is set, and so is BoundRequest"))
 	case definition.Response == nil && !raw:
 		return nil, about("define", invalid("Response", "is required unless T is outtray.Response, got %T", data))
 	}
@@ -93,8 +101,8 @@ func (d *Defined[V]) Key() string { return d.key }
 
 // definition is a Definition without its types.
 type definition interface {
-	// request makes the descriptor from vars of the definition's own type.
-	request(vars any) (Descriptor, error)
+	// request makes the descriptor from vars of the definition's own type, and the values that are bound.
+	request(vars any, bind map[string]Binding) (Descriptor, error)
 	// deliver runs the handler for an outcome; nil when it may be acknowledged.
 	deliver(ctx context.Context, event *Settled) error
 }
@@ -123,18 +131,26 @@ func (d *definitions) get(key string) definition {
 
 type typed[V, T any] struct{ definition Definition[V, T] }
 
-func (t *typed[V, T]) request(vars any) (Descriptor, error) {
+func (t *typed[V, T]) request(vars any, bind map[string]Binding) (Descriptor, error) {
 	own, ok := vars.(V)
 	if !ok && vars != nil {
 		return Descriptor{}, fmt.Errorf("the key %q was defined again for vars of type %T, not %T",
 			t.definition.Key, own, vars)
 	}
-	return t.definition.Request(own)
+	if t.definition.BoundRequest == nil {
+		return t.definition.Request(own)
+	}
+	missing := ""
+	descriptor, err := t.definition.BoundRequest(own, Bound{names: bind, missing: &missing})
+	if err == nil && missing != "" {
+		err = invalid("bind."+missing, "is used by the request and not given")
+	}
+	return descriptor, err
 }
 
 func (t *typed[V, T]) deliver(ctx context.Context, event *Settled) error {
 	meta := Meta{ID: event.ID, Key: event.Key, At: event.At, Attempts: event.Attempts,
-		RequestID: event.RequestID, Deliveries: event.Deliveries}
+		RequestID: event.RequestID, Deliveries: event.Deliveries, Group: event.Group}
 	if meta.Deliveries == 0 {
 		meta.Deliveries = 1
 	}

@@ -63,6 +63,105 @@ func Example() {
 	// c-1 roof [leaks]
 }
 
+// Photo and Observation are what a program knows of them.
+type (
+	Photo       struct{ Path string }
+	Observation struct{ Note string }
+	Attachment  struct{ Photo string }
+	// Stored is what the server answers.
+	Stored struct {
+		ID int `json:"id"`
+	}
+)
+
+const server = "https://api.example.com"
+
+// The photo first, then the observation, then what belongs together, by the ids that the server gave.
+func ExamplePipeline() {
+	ctx := context.Background()
+	sidecar := outtraytest.New()
+	client, err := outtray.Open(ctx, outtray.Options{Sidecar: sidecar})
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close(ctx)
+	createPhoto, err := outtray.Define(client, outtray.Definition[Photo, outtray.Response]{
+		Key: "photo.create",
+		Request: func(p Photo) (outtray.Descriptor, error) {
+			return outtray.Descriptor{URL: server + "/photos", File: p.Path}, nil
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	createObservation, err := outtray.Define(client, outtray.Definition[Observation, Stored]{
+		Key: "observation.create",
+		Request: func(o Observation) (outtray.Descriptor, error) {
+			return outtray.Descriptor{URL: server + "/observations", Data: o}, nil
+		},
+		Response: outtray.DecodeJSON[Observation, Stored],
+		OnSuccess: func(_ context.Context, stored Stored, _ Observation, meta outtray.Meta) error {
+			fmt.Println(meta.Group, "has the number", stored.ID)
+			return nil
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+
+	attachPhoto, err := outtray.Define(client, outtray.Definition[Attachment, outtray.Response]{
+		Key: "photo.attach",
+		BoundRequest: func(a Attachment, bound outtray.Bound) (outtray.Descriptor, error) {
+			return outtray.Descriptor{
+				URL:  fmt.Sprintf("%s/observations/%v/photos", server, bound.Value("observation")),
+				Data: map[string]any{"photo_id": bound.Value("photo")},
+			}, nil
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	client.OnGroupSettled(func(_ context.Context, settled outtray.GroupSettled) error {
+		fmt.Println(settled.Group, "is through:", settled.Counts.Completed, "completed", settled.Failed)
+		return nil // acknowledged
+	})
+	if err := client.Configure(ctx, outtray.Settings{}); err != nil {
+		panic(err)
+	}
+
+	p := client.Pipeline(outtray.Group("observation/7"), outtray.GroupDeadline(5*time.Minute))
+	photo := createPhoto.AddTo(p, Photo{"/pictures/fox.jpg"}, outtray.ID("7/photo"))
+	observation := createObservation.AddTo(p, Observation{"at dusk"}, outtray.ID("7/observation"),
+		outtray.After(photo.ID()), outtray.Lane("observations"))
+	attachPhoto.AddTo(p, Attachment{photo.ID()}, outtray.ID("7/attach"),
+		outtray.Bind("observation", observation.Pointer("/id")),
+		outtray.Bind("photo", photo.Pointer("/id")))
+	if _, err := p.Enqueue(ctx); err != nil {
+		panic(err)
+	}
+
+	for _, settle := range []struct{ id, answer string }{{"7/photo", `{"id":31}`}, {"7/observation", `{"id":12}`}} {
+		if err := sidecar.Settle(ctx, settle.id, outtraytest.Completed(201, settle.answer)); err != nil {
+			panic(err)
+		}
+	}
+	sent, err := sidecar.Sent("7/attach")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(sent.URL, string(sent.Data.(json.RawMessage)))
+	if err := sidecar.Settle(ctx, "7/attach", outtraytest.Completed(201, "")); err != nil {
+		panic(err)
+	}
+	if err := sidecar.AwaitGroup(ctx, "observation/7"); err != nil {
+		panic(err)
+	}
+	// Output:
+	// observation/7 has the number 12
+	// https://api.example.com/observations/12/photos {"photo_id":31}
+	// observation/7 is through: 3 completed []
+}
+
 // A file in parts: the number of parts that the server is told and the parts that are sent come from one
 // plan.
 func ExampleChunkPlan() {

@@ -108,7 +108,8 @@ import json, sys
 sys.dont_write_bytecode = True
 sys.path.insert(0, "../../protocol")
 from validate import Validator
-validator = Validator(json.load(open("../../protocol/openrpc.json", encoding="utf-8")))
+document = json.load(open("../../protocol/openrpc.json", encoding="utf-8"))
+validator = Validator(document)
 for line in sys.stdin.buffer.read().decode().split("\n"):
     for problem in validator.check_request(json.loads(line)) if line else []:
         print(line[:300], problem)

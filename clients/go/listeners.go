@@ -46,12 +46,21 @@ func (c *Client) OnAttempt(listener func(Attempt)) (remove func()) {
 	return listen(c, &c.listeners.attempt, &feed[Attempt]{call: listener})
 }
 
+// OnGroup adds a listener for how groups stand, such as for a progress bar. A slow one gets the newest value of
+// each group. The rest is as with OnState; added after Configure, it subscribes again, as Redeliver does.
+func (c *Client) OnGroup(listener func(GroupStatus)) (remove func()) {
+	c.want(groupEvents{group: true})
+	return listen(c, &c.listeners.group, &feed[GroupStatus]{call: listener,
+		same: func(a, b GroupStatus) bool { return a.Group == b.Group }})
+}
+
 type listeners struct {
 	mu       sync.Mutex
 	closed   bool
 	state    []*feed[StateEvent]
 	progress []*feed[Progress]
 	attempt  []*feed[Attempt]
+	group    []*feed[GroupStatus]
 	client   *Client
 }
 
@@ -66,6 +75,8 @@ func (l *listeners) receive(method string, text json.RawMessage) error {
 		return spread(l.client, l.progress, func(event *Progress) error { return json.Unmarshal(text, event) })
 	case EventAttempt:
 		return spread(l.client, l.attempt, func(event *Attempt) error { return json.Unmarshal(text, event) })
+	case EventGroup:
+		return spread(l.client, l.group, func(event *GroupStatus) error { return json.Unmarshal(text, event) })
 	}
 	return nil
 }
@@ -73,7 +84,8 @@ func (l *listeners) receive(method string, text json.RawMessage) error {
 // unhandled shows the row of an outcome whose key has no definition.
 func (l *listeners) unhandled(event *Settled) {
 	row := Row{ID: event.ID, Key: event.Key, Vars: event.Vars, State: event.State, BytesSent: event.BytesSent,
-		TotalBytes: event.TotalBytes, Attempts: event.Attempts, UpdatedAt: event.At}
+		TotalBytes: event.TotalBytes, Attempts: event.Attempts, UpdatedAt: event.At, Group: event.Group,
+		Lane: event.Lane}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, feed := range l.state {
@@ -101,6 +113,9 @@ func (l *listeners) close() {
 		feed.close()
 	}
 	for _, feed := range l.attempt {
+		feed.close()
+	}
+	for _, feed := range l.group {
 		feed.close()
 	}
 }

@@ -101,7 +101,7 @@ func TestParsers(t *testing.T) {
 		w.configure()
 		w.sidecar.Emit("settled", seed("e1", "a", outtraytest.Completed(201, "x")))
 		equal(t, "all", <-got,
-			"{201 map[content-type:application/json] x  false} {old} {a note.add 5 2 r 1}")
+			"{201 map[content-type:application/json] x  false} {old} {a note.add 5 2 r 1 }")
 		w.acknowledged(1)
 	})
 	t.Run("B70: a parser gets the JSON and vars, and OnSuccess what it returns; numbers keep their digits",

@@ -31,37 +31,6 @@ const (
 	StateCancelled State = "cancelled"
 )
 
-// OnFailure: what the end of one of `after` with an error, or by cancel, means. wait (default): this one
-// goes on waiting, since that one can be enqueued again. settle: it settles at once with errorKind
-// dependency (D45).
-type OnFailure string
-
-const (
-	// On the wire wait.
-	OnFailureWait OnFailure = "wait"
-
-	// On the wire settle.
-	OnFailureSettle OnFailure = "settle"
-)
-
-// Enqueued: what became of a request that was enqueued.
-type Enqueued struct {
-	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
-	ID string `json:"id"`
-
-	// Which life of the entry this is, from 1.
-	Generation int64 `json:"generation"`
-
-	// created: new entry. resumed: same body, live; metadata replaced. replaced: different body, which
-	// reopens a settled entry. reopened: settled with an error, same body; runs again. redelivered:
-	// completed and unacknowledged; its outcome comes again and nothing runs (D8). kept: completed and
-	// acknowledged, same body; its row is there for the sake of others, and nothing happens (D42).
-	Disposition string `json:"disposition"`
-
-	// An entry as it stands. On one connection never older than an earlier Row of its id.
-	Row Row `json:"row"`
-}
-
 // Row: an entry as it stands. On one connection never older than an earlier Row of its id.
 type Row struct {
 	// Names one entry: 1 to 256 bytes of UTF-8, compared byte by byte, never by Unicode equivalence (D10).
@@ -311,7 +280,7 @@ type GroupStatus struct {
 
 	// Members by state, each state by its name (D1); also members whose rows have gone. A client hands on a
 	// state that it does not know (D40).
-	Counts map[string]int64 `json:"counts"`
+	Counts map[State]int64 `json:"counts"`
 
 	// Body bytes of all members that have left this machine.
 	BytesSent int64 `json:"bytesSent"`

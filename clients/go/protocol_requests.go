@@ -2,8 +2,6 @@
 
 package outtray
 
-import "encoding/json"
-
 // Range: bytes of a file: `start` is the first, `end` the one after the last; end >= start, and end =
 // start only in the one range of an empty file (D9).
 type Range struct {
@@ -241,7 +239,7 @@ type Descriptor struct {
 	// true: `url` is one name of bind as a whole, like {uploadUrl}, and its value, an absolute http or https
 	// URL, says where the request goes, headers and all. Default false: values stand behind the authority
 	// only (D46).
-	BoundOrigin *bool `json:"boundOrigin,omitempty"`
+	BoundOrigin bool `json:"boundOrigin,omitempty"`
 }
 
 // Binding: where a value comes from (D46): either a place in the answer's body, or one of its headers.
@@ -254,57 +252,6 @@ type Binding struct {
 
 	// Name of the header, in any case.
 	Header string `json:"header,omitempty"`
-}
-
-// EnqueueEntry: one request of enqueueAll: the params of enqueue.
-type EnqueueEntry struct {
-	// Names the entry; absent makes a version 4 UUID. Repeating the call with the same ids is always safe
-	// (D36).
-	ID string `json:"id,omitempty"`
-
-	// Names the kind of request an entry belongs to: 1 to 256 bytes of UTF-8, compared byte by byte (D10).
-	Key string `json:"key"`
-
-	// The host's own context of an entry: object, array or null, kept byte for byte with nulls, key order,
-	// number spelling and duplicate members. At most limits.maxVars bytes of UTF-8.
-	Vars json.RawMessage `json:"vars,omitempty"`
-
-	// The HTTP request of an entry. At most one body kind: data, form, file (B31). The body, url and method
-	// make its identity (D5).
-	Request Descriptor `json:"request"`
-
-	// The entries that it belongs to; absent for none (D48).
-	Group string `json:"group,omitempty"`
-
-	// What it counts for in the progress of its group, above 0; absent takes the bytes of its body, at least
-	// 1.
-	Weight float64 `json:"weight,omitempty"`
-
-	// Milliseconds from its first attempt on after which it settles as `expired` (D49).
-	DeadlineMs int64 `json:"deadlineMs,omitempty"`
-
-	// The same for every member of the group, from the first attempt of any; absent leaves what the group
-	// has (D49).
-	GroupDeadlineMs int64 `json:"groupDeadlineMs,omitempty"`
-
-	// Entries that have to be completed before this one is sent, at most 1000 (D45). Each is one that is
-	// there, or of the same enqueueAll, in any order. It is `queued` meanwhile.
-	After []string `json:"after,omitempty"`
-
-	// What the end of one of `after` with an error, or by cancel, means. wait (default): this one goes on
-	// waiting, since that one can be enqueued again. settle: it settles at once with errorKind dependency
-	// (D45).
-	OnFailure OnFailure `json:"onFailure,omitempty"`
-
-	// Values from the answers of other entries, at most 64, by names of letters, digits and _. Used as
-	// {name} in urls and header values, and as {"$bind": name} in place of a value inside data. Taken when
-	// the entry that they come from completes; one that is not there settles this entry with errorKind
-	// dependency (D46). Without bind all of this is plain text.
-	Bind map[string]Binding `json:"bind,omitempty"`
-
-	// Entries of one lane run one at a time, in the order in which they were accepted (D47). 1 to 256 bytes
-	// of UTF-8.
-	Lane string `json:"lane,omitempty"`
 }
 
 // Priority: default normal. high may use every slot, normal only the unreserved (D25).

@@ -169,7 +169,7 @@ type GroupExplanation struct {
 
 	// Members by state, each state by its name (D1); also members whose rows have gone. A client hands on a
 	// state that it does not know (D40).
-	Counts map[string]int64 `json:"counts"`
+	Counts map[State]int64 `json:"counts"`
 
 	// What is done of the weights of all members: of a live one by the bytes that it has sent, all of a
 	// completed one, of any other what it had sent when it ended. Goes back only when an attempt starts

@@ -108,7 +108,7 @@ func (c *Client) countStart() error {
 // network that the host has set, and the subscription, end with their connection.
 func (c *Client) restore(ctx context.Context, link Link) error {
 	c.mu.Lock()
-	network, subscribed := c.network, c.subscribed
+	network, subscribed, wanted := c.network, c.subscribed, c.events
 	c.mu.Unlock()
 	var err error
 	if network != nil {
@@ -119,7 +119,7 @@ func (c *Client) restore(ctx context.Context, link Link) error {
 	c.mu.Unlock()
 	if err == nil && subscribed {
 		var subscription json.RawMessage
-		if subscription, err = c.subscription().object(); err == nil {
+		if subscription, err = c.subscription(wanted).object(); err == nil {
 			_, err = link.Call(ctx, MethodSubscribe, subscription)
 		}
 	}

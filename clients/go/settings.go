@@ -27,8 +27,8 @@ type Settings struct {
 	// EnqueueTimeout is when a Mutate that still has no answer is warned about, once; at first 10 s. The call
 	// goes on.
 	EnqueueTimeout time.Duration
-	// Headers is asked once for each Mutate. What it gives lies under the descriptor's headers, whose names
-	// match without regard to case. An error from it fails the Mutate.
+	// Headers is asked once for each Mutate and each Enqueue. What it gives lies under the descriptor's headers,
+	// whose names match without regard to case. An error from it fails the call.
 	Headers func(ctx context.Context) (map[string]string, error)
 
 	// Retry sets the retry defaults of every entry without its own.
@@ -74,6 +74,19 @@ func (s *settings) now() seenSettings {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return seenSettings{s.lifetime, s.maxVars, s.enqueueTimeout, s.headers}
+}
+
+// headersNow asks for the headers that lie under those of a request.
+func (s *settings) headersNow(ctx context.Context) (map[string]string, error) {
+	provider := s.now().headers
+	if provider == nil {
+		return nil, nil
+	}
+	headers, err := provider(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("Settings.Headers: %w", err)
+	}
+	return headers, nil
 }
 
 func (s *settings) take(given Settings) {
@@ -156,23 +169,62 @@ func (c *Client) configureAlone(ctx context.Context) (release func(), err error)
 	}
 }
 
+// subscribe asks for events, once more if somebody came to want others meanwhile.
 func (c *Client) subscribe(ctx context.Context) error {
-	if err := c.do(ctx, MethodSubscribe, c.subscription()); err != nil {
-		return err
+	for asked := false; !asked; {
+		c.mu.Lock()
+		wanted := c.events
+		c.mu.Unlock()
+		if err := c.do(ctx, MethodSubscribe, c.subscription(wanted)); err != nil {
+			return err
+		}
+		c.mu.Lock()
+		c.subscribed = true
+		asked = c.events == wanted
+		c.mu.Unlock()
 	}
-	c.mu.Lock()
-	c.subscribed = true
-	c.mu.Unlock()
 	return nil
 }
 
-func (c *Client) subscription() *params {
+// groupEvents are those that are asked for only when somebody wants them.
+type groupEvents struct{ group, settled bool }
+
+func (c *Client) subscription(wanted groupEvents) *params {
+	events := []string{EventState, EventProgress, EventAttempt, EventSettled}
+	if wanted.group {
+		events = append(events, EventGroup)
+	}
+	if wanted.settled {
+		events = append(events, EventGroupSettled)
+	}
 	var p params
-	p.member("events", []string{EventState, EventProgress, EventAttempt, EventSettled})
+	p.member("events", events)
 	if c.window > 0 {
 		p.member("window", c.window)
 	}
 	return &p
+}
+
+// want asks for more events, now if delivery has begun.
+func (c *Client) want(more groupEvents) {
+	c.mu.Lock()
+	before := c.events
+	c.events = groupEvents{before.group || more.group, before.settled || more.settled}
+	again := c.subscribed && c.events != before
+	c.mu.Unlock()
+	if !again {
+		return
+	}
+	c.spawn(func() {
+		release, err := c.configureAlone(c.life)
+		if err == nil {
+			err = c.subscribe(c.life)
+			release()
+		}
+		if err != nil && c.life.Err() == nil {
+			c.warn(Warning{Message: "the events of groups cannot be asked for", Err: err})
+		}
+	})
 }
 
 // stored gives the params of configure, "{}" when nothing in settings is the sidecar's.

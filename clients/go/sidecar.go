@@ -58,8 +58,9 @@ type Warning struct {
 	Message string
 	// Err is the error behind it, if there is one.
 	Err error
-	// Event is the outcome that it is about, if there is one.
+	// Event is the outcome that it is about, if there is one; Group that of a group.
 	Event *Settled
+	Group *GroupSettled
 }
 
 // program is the Sidecar that runs `outtray serve`.

@@ -13,13 +13,15 @@ INITIALISMS = {"ca": "CA", "id": "ID", "url": "URL", "http": "HTTP", "tls": "TLS
 # Schemas that have a Go type of another kind, and those that the client has no use for.
 PLAIN = {"EntryId": "string", "EntryKey": "string", "Url": "string", "Path": "string", "Method": "string",
          "Headers": "map[string]string", "ResponseHeaders": "map[string]string", "Keys": "[]string",
-         "EntryGroup": "string", "Groups": "[]string", "GroupCounts": "map[string]int64",
-         "GroupProgress": "float64", "After": "[]string", "Lane": "string", "Bind": "map[string]Binding",
-         "Vars": "json.RawMessage"}
-UNUSED = {"RequestId", "ErrorData", "Empty", "Resync", "Peer"}
+         "Vars": "json.RawMessage", "EntryGroup": "string", "Groups": "[]string", "Lane": "string",
+         "After": "[]string", "Bind": "map[string]Binding", "GroupCounts": "map[State]int64",
+         "GroupProgress": "float64"}
+# Those of enqueue are options of Mutate.
+UNUSED = {"RequestId", "ErrorData", "Empty", "Resync", "Peer", "EnqueueEntry", "Enqueued", "OnFailure"}
 # Members whose values have names of their own, or that a type in descriptor.go describes.
 NAMED = {"Descriptor.priority": "Priority", "Descriptor.staging": "Staging",
-         "Descriptor.idempotencyKey": "IdempotencyKey", "Descriptor.data": "any"}
+         "Descriptor.idempotencyKey": "IdempotencyKey", "Descriptor.data": "any",
+         "Descriptor.boundOrigin": "bool"}
 # What a Go reader has to know besides.
 NOTES = {"Descriptor.data": "In Go nil is no body, Null the body null, and a json.RawMessage goes as it is.",
          "Descriptor.idempotencyKey": "In Go NoIdempotencyKey stands for false.",
@@ -122,15 +124,14 @@ class Types:
             return "map[string]" + self.plain(schema["additionalProperties"], owner, member)
         return {"string": "string", "boolean": "bool", "number": "float64"}.get(kind, "json.RawMessage")
 
-    def optional(self, schema, plain, ours):
+    def optional(self, schema, plain, ours, is_named):
         """The type of a value that may be absent: a pointer where its zero value means something."""
         kind = schema.get("type")
         target = schema.get("$ref", "").rsplit("/", 1)[-1]
         isolated = self.schemas.get(target, {}).get("type") == "object" and target not in PLAIN
-        plainly = plain in NAMED.values()
         zero = kind == "integer" and plain != "Millis" and schema.get("minimum", 0) == 0
         unsaid = ours and (kind == "boolean" or kind == "string" and "minLength" not in schema)
-        return "*" + plain if not plainly and (isolated or zero or unsaid) else plain
+        return "*" + plain if not is_named and (isolated or zero or unsaid) else plain
 
     def struct(self, wire, schema):
         name = go_name(wire)
@@ -141,7 +142,7 @@ class Types:
             kind = self.plain(value, wire, member)
             option = ""
             if member not in required and kind != "any":
-                kind, option = self.optional(value, kind, ours), ",omitempty"
+                kind, option = self.optional(value, kind, ours, f"{wire}.{member}" in NAMED), ",omitempty"
             tag = "-" if kind == "any" else member + option
             target = self.schemas.get(value.get("$ref", "").rsplit("/", 1)[-1], {})
             text = value.get("description") or target.get("description", "")

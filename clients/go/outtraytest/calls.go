@@ -50,14 +50,14 @@ func (s *Sidecar) leave(l *link) {
 
 // members are those params that the stand-in looks at.
 type members struct {
-	ID       string          `json:"id"`
-	Key      string          `json:"key"`
-	State    outtray.State   `json:"state"`
-	Cursor   string          `json:"cursor"`
-	Vars     json.RawMessage `json:"vars"`
-	Keys     *[]string       `json:"keys"`
-	EventIDs []string        `json:"eventIds"`
-	Request  json.RawMessage `json:"request"`
+	newEntry
+	State    outtray.State `json:"state"`
+	Cursor   string        `json:"cursor"`
+	Keys     *[]string     `json:"keys"`
+	Groups   *[]string     `json:"groups"`
+	EventIDs []string      `json:"eventIds"`
+	Events   []string      `json:"events"`
+	Entries  []newEntry    `json:"entries"`
 }
 
 type object = map[string]any
@@ -70,17 +70,30 @@ func (s *Sidecar) carryOut(call Call) (result any, after func(), err error) {
 	}
 	switch call.Method {
 	case outtray.MethodEnqueue:
-		return s.enqueue(given)
+		accepted, after, err := s.enqueue([]newEntry{given.newEntry}, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return accepted[0], after, nil
+	case outtray.MethodEnqueueAll:
+		accepted, after, err := s.enqueue(given.Entries, "entries")
+		return object{"entries": accepted}, after, err
 	case outtray.MethodCancel:
+		if given.Group != "" {
+			return object{}, s.cancelGroup(given.Group), nil
+		}
 		return object{}, s.cancel(given.ID), nil
 	case outtray.MethodRetry:
 		return s.retry(given.ID)
 	case outtray.MethodPause, outtray.MethodResume:
-		return object{}, s.pause(call.Method == outtray.MethodPause, given.Keys), nil
+		return object{}, s.pause(call.Method == outtray.MethodPause, given.Keys, given.Groups), nil
 	case outtray.MethodGetRequests:
 		return s.page(given), nil, nil
 	case outtray.MethodSubscribe:
-		s.subscribed = true
+		s.subscribed, s.events = true, map[string]bool{}
+		for _, event := range given.Events {
+			s.events[event] = true
+		}
 		return object{}, s.replay, nil
 	case outtray.MethodUnsubscribe:
 		s.subscribed = false
@@ -96,7 +109,10 @@ func (s *Sidecar) carryOut(call Call) (result any, after func(), err error) {
 		s.diagnostics = nil
 		return object{"records": records}, nil, nil
 	case outtray.MethodExplain:
-		return outtray.Explanation{ID: given.ID, State: s.stateOf(given.ID), Gates: []outtray.Gate{}}, nil, nil
+		if given.Group != "" {
+			return s.explainGroup(given.Group)
+		}
+		return s.explain(given.ID), nil, nil
 	case outtray.MethodStats:
 		return outtray.Stats{Outcomes: outtray.StatsOutcomes{Unacknowledged: int64(len(s.journal))}}, nil, nil
 	case outtray.MethodPing:
@@ -106,36 +122,6 @@ func (s *Sidecar) carryOut(call Call) (result any, after func(), err error) {
 		return object{}, nil, nil
 	}
 	return nil, nil, &outtray.Error{Code: outtray.ErrMethod, Method: call.Method, Message: "unknown method"}
-}
-
-func (s *Sidecar) enqueue(given members) (any, func(), error) {
-	var raw struct {
-		Data json.RawMessage `json:"data"`
-	}
-	one := Enqueued{ID: given.ID, Key: given.Key, Vars: given.Vars}
-	if err := json.Unmarshal(given.Request, &one.Request); err != nil {
-		return nil, nil, err
-	}
-	if err := json.Unmarshal(given.Request, &raw); err != nil {
-		return nil, nil, err
-	}
-	if raw.Data != nil {
-		one.Request.Data = raw.Data
-	}
-	s.enqueued = append(s.enqueued, one)
-	row := s.rowOf(given.ID)
-	if row == nil {
-		row = &outtray.Row{}
-		s.rows = append(s.rows, row)
-	}
-	*row = outtray.Row{ID: one.ID, Key: one.Key, Vars: one.Vars, State: outtray.StateQueued,
-		TotalBytes: int64(len(raw.Data)), UpdatedAt: outtray.MillisOf(time.Now())}
-	if s.paused || s.pausedKeys[row.Key] {
-		row.State = outtray.StatePaused
-	}
-	shown := *row
-	result := outtray.Accepted{ID: one.ID, Generation: 1, Disposition: "created", Row: shown}
-	return result, func() { s.emit(outtray.EventState, shown) }, nil
 }
 
 func (s *Sidecar) rowOf(id string) *outtray.Row {
@@ -177,6 +163,7 @@ func (s *Sidecar) cancel(id string) (after func()) {
 		}
 	}
 	s.journal = kept
+	s.sweep()
 	return nil
 }
 
@@ -200,9 +187,10 @@ func (s *Sidecar) retry(id string) (any, func(), error) {
 	}
 	row.NextAttemptAt = 0
 	row.State = outtray.StateQueued
-	if s.paused || s.pausedKeys[row.Key] {
+	if s.isPaused(row) {
 		row.State = outtray.StatePaused
 	}
+	s.reopen(row)
 	shown := *row
 	return object{"row": shown}, func() { s.emit(outtray.EventState, shown) }, nil
 }
@@ -215,21 +203,32 @@ func (s *Sidecar) dropRow(id string) {
 		}
 	}
 	s.rows = kept
+	delete(s.linked, id)
 }
 
-// pause sets the gate of the queue or of keys, and moves the live rows that it covers.
-func (s *Sidecar) pause(on bool, keys *[]string) (after func()) {
-	if keys == nil {
+func (s *Sidecar) isPaused(row *outtray.Row) bool {
+	return s.paused || s.pausedKeys[row.Key] || row.Group != "" && s.pausedGroups[row.Group]
+}
+
+// pause sets the gate of the queue, of keys or of groups, and moves the live rows that it covers.
+func (s *Sidecar) pause(on bool, keys, groups *[]string) (after func()) {
+	if keys == nil && groups == nil {
 		s.paused = on
-	} else {
+	}
+	if keys != nil {
 		for _, key := range *keys {
 			s.pausedKeys[key] = on
+		}
+	}
+	if groups != nil {
+		for _, group := range *groups {
+			s.pausedGroups[group] = on
 		}
 	}
 	var moved []outtray.Row
 	for _, row := range s.rows {
 		state := outtray.StateQueued
-		if s.paused || s.pausedKeys[row.Key] {
+		if s.isPaused(row) {
 			state = outtray.StatePaused
 		}
 		movable := row.State == outtray.StatePaused || state == outtray.StatePaused
@@ -250,7 +249,7 @@ func (s *Sidecar) page(given members) any {
 	matching := []outtray.Row{}
 	for _, row := range s.copyRows() {
 		if (given.Key == "" || row.Key == given.Key) && (given.ID == "" || row.ID == given.ID) &&
-			(given.State == "" || row.State == given.State) {
+			(given.State == "" || row.State == given.State) && (given.Group == "" || row.Group == given.Group) {
 			matching = append(matching, row)
 		}
 	}

@@ -39,6 +39,8 @@ func Cancelled() Outcome { return Outcome{Kind: "cancelled"} }
 // record is one outcome in the journal.
 type record struct {
 	event outtray.Settled
+	// group is there in the place of event for the outcome of a group.
+	group *outtray.GroupSettled
 	// out: it was sent on this connection and is neither acknowledged nor released.
 	out  bool
 	once sync.Once
@@ -48,6 +50,24 @@ type record struct {
 
 func newRecord(event outtray.Settled) *record {
 	return &record{event: event, done: make(chan struct{})}
+}
+
+func newGroupRecord(event *outtray.GroupSettled) *record {
+	return &record{group: event, done: make(chan struct{})}
+}
+
+func (r *record) eventID() string {
+	if r.group != nil {
+		return r.group.EventID
+	}
+	return r.event.EventID
+}
+
+func (r *record) name() string {
+	if r.group != nil {
+		return fmt.Sprintf("the group %q", r.group.Group)
+	}
+	return fmt.Sprintf("%q", r.event.ID)
 }
 
 func (r *record) finish(err error) {
@@ -60,7 +80,8 @@ func (r *record) finish(err error) {
 // Settle lets an entry settle: the outcome is journaled and delivered, and the row moves. It returns when
 // the outcome is acknowledged, which is after the handler. It fails when the outcome is released, which is
 // what a failed handler or an unknown key leads to, when no acknowledgement comes within AckTimeout, and
-// when there is no such entry.
+// when there is no such entry. An entry that waits for others, or for its turn in a lane, is not sent yet:
+// only Cancelled, and errors of the kinds expired and dependency, settle it.
 func (s *Sidecar) Settle(ctx context.Context, id string, outcome Outcome) error {
 	s.mu.Lock()
 	row := s.rowOf(id)
@@ -73,10 +94,41 @@ func (s *Sidecar) Settle(ctx context.Context, id string, outcome Outcome) error 
 		return fmt.Errorf("outtraytest: AckTimeout must be more than 0, got %v", s.AckTimeout)
 	}
 	event := s.build(row, outcome)
-	waits := s.settle(event)
-	subscribed, limit := s.subscribed, s.AckTimeout
+	if gates := s.gates(row); len(gates) > 0 && needsAttempt(event) {
+		s.mu.Unlock()
+		return fmt.Errorf("outtraytest: %q is not sent yet: %s", id, gates[0].Detail)
+	}
+	settled := s.settle(event)
 	s.mu.Unlock()
+	return s.await(ctx, settled, fmt.Sprintf("%q", id))
+}
 
+// AwaitGroup returns when the newest outcome of a group is acknowledged, as Settle does for an entry. It fails
+// when the group has none that waits.
+func (s *Sidecar) AwaitGroup(ctx context.Context, group string) error {
+	s.mu.Lock()
+	var newest *record
+	for _, record := range s.journal {
+		if record.group != nil && record.group.Group == group {
+			newest = record
+		}
+	}
+	known := s.groups[group]
+	s.mu.Unlock()
+	if newest == nil && (known == nil || !known.acked) {
+		return fmt.Errorf("outtraytest: the group %q has not settled", group)
+	}
+	if newest == nil {
+		return nil
+	}
+	return s.await(ctx, newest, fmt.Sprintf("the group %q", group))
+}
+
+// await waits until an outcome is acknowledged or released.
+func (s *Sidecar) await(ctx context.Context, waits *record, what string) error {
+	s.mu.Lock()
+	limit := s.AckTimeout
+	s.mu.Unlock()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
@@ -86,11 +138,14 @@ func (s *Sidecar) Settle(ctx context.Context, id string, outcome Outcome) error 
 		return ctx.Err()
 	case <-timer.C:
 	}
+	s.mu.Lock()
+	heard := s.hears(waits)
+	s.mu.Unlock()
 	why := "its handler has not returned"
-	if !subscribed {
-		why = "no client is configured, so nobody hears of it"
+	if !heard {
+		why = "no client is configured, or has a handler for groups, so nobody hears of it"
 	}
-	return fmt.Errorf("outtraytest: the outcome of %q is not acknowledged after %v: %s", id, limit, why)
+	return fmt.Errorf("outtraytest: the outcome of %s is not acknowledged after %v: %s", what, limit, why)
 }
 
 // BuildSettled makes the event of an outcome for an entry, as Settle does, without journaling it. Each has an
@@ -124,7 +179,7 @@ func (s *Sidecar) build(row *outtray.Row, outcome Outcome) outtray.Settled {
 	event := outtray.Settled{EventID: nextEventID(), ID: row.ID, Key: row.Key, Vars: row.Vars,
 		At: outtray.MillisOf(time.Now()), Generation: 1, Attempts: row.Attempts + 1, RequestID: nextEventID(),
 		State: outtray.State(outcome.Kind), BytesSent: row.TotalBytes, TotalBytes: row.TotalBytes, Method: "POST",
-		Kind: outcome.Kind, Response: outcome.Response, Error: outcome.Err}
+		Kind: outcome.Kind, Response: outcome.Response, Error: outcome.Err, Group: row.Group, Lane: row.Lane}
 	if event.Vars == nil {
 		event.Vars = json.RawMessage("null")
 	}
@@ -167,14 +222,28 @@ func (s *Sidecar) settle(event outtray.Settled) *record {
 		row.Attempts, row.BytesSent = event.Attempts, event.BytesSent
 		s.emit(outtray.EventState, *row)
 	}
-	if s.subscribed {
-		s.send(added)
-	}
+	s.send(added)
+	s.follow(event)
+	s.leaveGroup(event)
 	return added
 }
 
+// hears tells whether a client listens to such outcomes.
+func (s *Sidecar) hears(record *record) bool {
+	return s.subscribed && (record.group == nil || s.events[outtray.EventGroupSettled])
+}
+
+// send delivers an outcome, if somebody listens.
 func (s *Sidecar) send(record *record) {
+	if !s.hears(record) {
+		return
+	}
 	record.out = true
+	if record.group != nil {
+		record.group.Deliveries++
+		s.emit(outtray.EventGroupSettled, *record.group)
+		return
+	}
 	record.event.Deliveries++
 	s.emit(outtray.EventSettled, record.event)
 }
@@ -193,27 +262,32 @@ func (s *Sidecar) acknowledge(eventIDs []string) {
 		s.acked = append(s.acked, eventID)
 		kept := []*record{}
 		for _, record := range s.journal {
-			if record.event.EventID != eventID {
+			if record.eventID() != eventID {
 				kept = append(kept, record)
 				continue
 			}
-			if record.event.Kind != "error" {
+			if record.group != nil {
+				s.acknowledgeGroup(record.group.Group)
+			} else if record.event.Kind == "completed" && s.linked[record.event.ID] != nil {
+				s.linked[record.event.ID].acked = true
+			} else if record.event.Kind != "error" {
 				s.dropRow(record.event.ID)
 			}
 			record.finish(nil)
 		}
 		s.journal = kept
 	}
+	s.sweep()
 }
 
 func (s *Sidecar) release(eventIDs []string) {
 	for _, eventID := range eventIDs {
 		s.released = append(s.released, eventID)
 		for _, record := range s.journal {
-			if record.event.EventID == eventID {
+			if record.eventID() == eventID {
 				record.out = false
-				record.finish(fmt.Errorf("outtraytest: the outcome of %q is not acknowledged: it was released, for its "+
-					"handler failed or its key has no definition", record.event.ID))
+				record.finish(fmt.Errorf("outtraytest: the outcome of %s is not acknowledged: it was released, for its "+
+					"handler failed or its key has no definition", record.name()))
 			}
 		}
 	}

@@ -7,8 +7,12 @@
 //	// define, configure, mutate as ever
 //	err = sidecar.Settle(ctx, accepted.ID, outtraytest.Completed(201, `{"id":7}`))
 //
-// It does not play the same-id rules (resume, replace, E_RUNNING) and does not merge the headers of
-// UpdateHeaders: script those with FailNext and SeedUnacknowledged.
+// Pipelines go as with the real one: Settle refuses what would not be sent yet, gives values to those that wait
+// for them, and settles groups; Sent shows a request with its values in it. Deadlines do not pass.
+//
+// Of the same-id rules it plays only those for completed entries (redelivered, kept), not resume, replace and
+// E_RUNNING, and it does not merge the headers of UpdateHeaders: script those with FailNext and
+// SeedUnacknowledged.
 package outtraytest
 
 import (
@@ -31,18 +35,23 @@ type Sidecar struct {
 	mu          sync.Mutex
 	link        *link
 	subscribed  bool
+	events      map[string]bool
 	calls       []Call
 	enqueued    []Enqueued
 	rows        []*outtray.Row
 	journal     []*record
 	acked       []string
 	released    []string
-	paused      bool
-	pausedKeys  map[string]bool
 	diagnostics []outtray.DiagnosticRecord
 	failures    map[string][]error
 	holds       map[string]*hold
 	starts      int
+
+	paused                   bool
+	pausedKeys, pausedGroups map[string]bool
+	// linked holds what was said of entries beside their requests, by id.
+	linked map[string]*links
+	groups map[string]*group
 }
 
 // Call is one call that the client made.
@@ -58,16 +67,25 @@ type Enqueued struct {
 	ID, Key string
 	// Vars is the exact text.
 	Vars json.RawMessage
-	// Request is the descriptor; its Data is a json.RawMessage with the exact text, nil without data.
+	// Request is the descriptor; its Data is a json.RawMessage with the exact text, nil without data. Values of
+	// Bind are still places in it; see Sent.
 	Request outtray.Descriptor
+	// The rest is what options said, the zero value where they said nothing.
+	After                   []string
+	OnFailure               outtray.FailureRule
+	Bind                    map[string]outtray.Binding
+	Lane, Group             string
+	Weight                  float64
+	Deadline, GroupDeadline time.Duration
 }
 
 type hold struct{ waiting []func() }
 
 // New makes a stand-in with an empty queue.
 func New() *Sidecar {
-	return &Sidecar{AckTimeout: 2 * time.Second, pausedKeys: map[string]bool{}, failures: map[string][]error{},
-		holds: map[string]*hold{}}
+	return &Sidecar{AckTimeout: 2 * time.Second, pausedKeys: map[string]bool{}, pausedGroups: map[string]bool{},
+		failures: map[string][]error{}, holds: map[string]*hold{}, linked: map[string]*links{},
+		groups: map[string]*group{}}
 }
 
 // Start connects a client; it is for package outtray. A new connection ends the one before it.
@@ -217,6 +235,16 @@ func (s *Sidecar) SeedUnacknowledged(events ...outtray.Settled) {
 	}
 }
 
+// SeedGroupSettled adds outcomes of groups to the journal that an earlier run left.
+func (s *Sidecar) SeedGroupSettled(events ...outtray.GroupSettled) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, event := range events {
+		added := event
+		s.journal = append(s.journal, newGroupRecord(&added))
+	}
+}
+
 // SeedDiagnostics adds records for TakeDiagnostics.
 func (s *Sidecar) SeedDiagnostics(records ...outtray.DiagnosticRecord) {
 	s.mu.Lock()
@@ -240,7 +268,8 @@ func (s *Sidecar) Reset() {
 		s.link.dropHeld(dropped)
 	}
 	s.calls, s.enqueued, s.rows, s.journal, s.acked, s.released = nil, nil, nil, nil, nil, nil
-	s.paused, s.pausedKeys, s.diagnostics = false, map[string]bool{}, nil
+	s.paused, s.pausedKeys, s.pausedGroups, s.diagnostics = false, map[string]bool{}, map[string]bool{}, nil
+	s.linked, s.groups = map[string]*links{}, map[string]*group{}
 	s.failures, s.holds = map[string][]error{}, map[string]*hold{}
 }
 

@@ -22,6 +22,7 @@ func misuse(client *outtray.Client, defined *outtray.Defined[vars], ping *outtra
 	defined.Mutate(ctx, "text") // ERROR cannot use "text"
 	defined.Mutate(ctx)         // ERROR not enough arguments
 	defined.Mutate(ctx, nil)    // ERROR cannot use nil
+	defined.AddTo(nil, 7)       // ERROR cannot use 7
 	ping.Mutate(ctx, vars{})    // ERROR cannot use vars
 
 	_ = outtray.Descriptor{Header: nil}                 // ERROR unknown field Header

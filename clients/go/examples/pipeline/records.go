@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+)
+
+// Record is what this machine knows of one observation: the file UUID.json.
+type Record struct {
+	UUID      string   `json:"uuid"`
+	CreatedAt int64    `json:"created_at"`
+	Photos    []Medium `json:"photos"`
+	Sounds    []Medium `json:"sounds"`
+	// ServerID is null until the whole of it is on the server.
+	ServerID  *int64   `json:"server_id"`
+	NeedsSync bool     `json:"needs_sync"`
+	Note      string   `json:"note"`
+	Errors    []string `json:"errors"`
+	// CreatedID is the server's id from when the observation was created until all of it is there.
+	CreatedID *int64 `json:"created_id,omitempty"`
+}
+
+// Medium is a file beside the record. One that was synced before has a ServerID.
+type Medium struct {
+	File     string `json:"file"`
+	ServerID *int64 `json:"server_id,omitempty"`
+}
+
+// UnmarshalJSON reads a name alone, too.
+func (m *Medium) UnmarshalJSON(text []byte) error {
+	if json.Unmarshal(text, &m.File) == nil {
+		return nil
+	}
+	type plain Medium
+	return json.Unmarshal(text, (*plain)(m))
+}
+
+// MarshalJSON writes it as it was read.
+func (m Medium) MarshalJSON() ([]byte, error) {
+	if m.ServerID == nil {
+		return json.Marshal(m.File)
+	}
+	type plain Medium
+	return json.Marshal(plain(m))
+}
+
+// records is the folder of them. Handlers run side by side, so one change at a time.
+type records struct {
+	folder string
+	mu     sync.Mutex
+}
+
+func (r *records) path(uuid string) string { return filepath.Join(r.folder, uuid+".json") }
+
+func read(path string) (record Record, err error) {
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &record)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	return record, err
+}
+
+// unsynced gives those that need sync, oldest first.
+func (r *records) unsynced() ([]Record, error) {
+	paths, err := filepath.Glob(r.path("*"))
+	if err != nil {
+		return nil, err
+	}
+	var found []Record
+	for _, path := range paths {
+		record, err := read(path)
+		if err != nil {
+			return nil, err
+		}
+		if record.NeedsSync {
+			found = append(found, record)
+		}
+	}
+	sort.Slice(found, func(a, b int) bool { return found[a].CreatedAt < found[b].CreatedAt })
+	return found, nil
+}
+
+// change writes a record anew, if it is there: a whole file takes the place of the old one, so that none is
+// ever half written.
+func (r *records) change(uuid string, change func(*Record)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	record, err := read(r.path(uuid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	change(&record)
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	// Its name does not end as those of records do.
+	draft := r.path(uuid) + ".new"
+	if err := os.WriteFile(draft, text, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(draft, r.path(uuid))
+}
+
+// remove deletes a record; it may be gone already.
+func (r *records) remove(uuid string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := os.Remove(r.path(uuid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
