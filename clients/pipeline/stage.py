@@ -87,7 +87,7 @@ class Stage:
     def quick_retries(self):
         """Stored in the queue, before the program sees it."""
         with Wire(self.binary, self.queue) as wire:
-            wire.call("configure", retry=RETRY)
+            wire.call("configure", retry={"backoff": RETRY})
 
     # What the program is given
 

@@ -13,6 +13,10 @@ class FakeGroups {
     this.#groups.clear();
   }
 
+  has(group) {
+    return this.#groups.has(group);
+  }
+
   /** Takes note of a member as it stands; gives how its group stands then, undefined without one. */
   note({ id, group, state, bytesSent, totalBytes }, weight) {
     if (group === undefined) return undefined;
@@ -20,7 +24,7 @@ class FakeGroups {
     this.#groups.set(group, found);
     const before = found.members.get(id);
     const heavy = weight ?? before?.weight ?? Math.max(totalBytes, 1);
-    found.members.set(id, { state, bytesSent, totalBytes, weight: heavy });
+    found.members.set(id, { id, state, bytesSent, totalBytes, weight: heavy });
     if (!ENDS.includes(state)) found.isLive = true;
     return this.status(group);
   }
@@ -52,7 +56,8 @@ class FakeGroups {
     found.outcome = {
       eventId: randomUUID(), group, at: Date.now(), generation: found.generation, deliveries: 0,
       counts: Object.fromEntries(ENDS.map((state) => [state, counts[state]])),
-      failed: [...found.members].filter(([, { state }]) => state === 'error').map(([id]) => id).slice(0, 100),
+      failed: [...found.members.values()].filter(({ state }) => state === 'error').map(({ id }) => id)
+        .slice(0, 100),
     };
     return found.outcome;
   }
@@ -63,9 +68,10 @@ class FakeGroups {
     return found !== undefined && (found.isLive || found.outcome !== undefined);
   }
 
-  acknowledged({ group, eventId }) {
+  acknowledged({ group, eventId }, rows) {
     const found = this.#groups.get(group);
     if (found?.outcome?.eventId === eventId) found.outcome = undefined;
+    this.#drop(group, rows);
   }
 
   /** Every member had settled, and nobody wants to hear of it. */
@@ -74,7 +80,15 @@ class FakeGroups {
   }
 
   /** A row has gone; with the last one its group goes. */
-  forget({ group }, rows) {
+  forget({ id, group }, rows) {
+    const members = this.#groups.get(group)?.members;
+    const member = members?.get(id);
+    // It goes on to count; an entry that is enqueued under its id later is another member.
+    if (members?.delete(id)) members.set(Symbol(id), member);
+    this.#drop(group, rows);
+  }
+
+  #drop(group, rows) {
     const hasRows = [...rows.values()].some((row) => row.group === group);
     if (!this.keeps(group) && !hasRows) this.#groups.delete(group);
   }

@@ -209,6 +209,10 @@ class FakeQueue {
   }
 
   #explainGroup(group) {
+    if (!this.#groups.has(group)) {
+      const data = { code: 'E_INVALID', path: 'group' };
+      throw new CallError('explain', { code: -32602, message: 'group: names no group', data });
+    }
     const { counts, progress } = this.#groups.status(group);
     const live = this.#select({ group }).filter(({ state }) => !SETTLED.includes(state));
     return { group, counts, progress, entries: live.slice(0, 100).map(({ id }) => this.#explain(id)) };
@@ -257,7 +261,7 @@ class FakeQueue {
     const outcome = this.journal.get(eventId);
     this.journal.delete(eventId);
     this.#out.delete(eventId);
-    if (outcome && isOfGroup(outcome)) this.#groups.acknowledged(outcome);
+    if (outcome && isOfGroup(outcome)) this.#groups.acknowledged(outcome, this.#rows);
     const row = this.#rows.get(outcome?.id);
     // An error stays until it is cancelled or enqueued again; what was enqueued since is another generation.
     if (row && outcome.kind !== 'error' && outcome.generation === row.generation) {

@@ -304,8 +304,8 @@ export interface UploadClient {
   /** Settles a live entry as cancelled, forgets a settled one. An id that is not there resolves. */
   cancel(id: string): Promise<void>;
   /**
-   * Settles the live members of a group as cancelled. A group that has none is forgotten, with its members and
-   * the outcomes that are not acknowledged (rule D48).
+   * Settles the live members of a group as cancelled. A group that has none is forgotten, with its members
+   * and the outcomes that are not acknowledged (rule D48).
    */
   cancelGroup(group: string): Promise<void>;
 
@@ -336,7 +336,10 @@ export interface UploadClient {
 
   /** Everything that holds an entry back now. */
   explain(id: string): Promise<Explanation>;
-  /** The same for the live members of a group, the first 100, with the group's counts and progress. */
+  /**
+   * The same for the live members of a group, the first 100, with the group's counts and progress.
+   * @throws {CallError} `E_INVALID`: there is no such group
+   */
   explainGroup(group: string): Promise<GroupExplanation>;
 
   /** Counters and gauges of the sidecar. */

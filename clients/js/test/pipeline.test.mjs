@@ -286,6 +286,7 @@ test('D48: pause, resume, cancel, getRequests and explain by group', async () =>
   await assert.rejects(client.pause({ groups: undefined }), fails('E_INVALID', /pause: groups/));
   await assert.rejects(client.pause({ groups: 'g' }), fails('E_INVALID', /pause: groups/));
   await assert.rejects(client.cancelGroup(''), fails('E_INVALID', /cancelGroup: group/));
+  await assert.rejects(client.explainGroup('g'), fails('E_INVALID', /names no group/));
   await assert.rejects(client.explainGroup(), fails('E_INVALID', /explainGroup: group/));
 });
 

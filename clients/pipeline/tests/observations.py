@@ -73,8 +73,9 @@ def pipeline(record, folder, server, headers):
              for many in KINDS for number, file in enumerate(record.get(many, [])) if isinstance(file, str)]
     uploads = [{"id": id, "key": f"{kind}.create", "weight": 0.5, **shared,
                 "request": {"url": f"{server}/{many}", "headers": headers, "form": [
-                    {"name": "uuid", "string": uuid},
-                    {"name": "file", "path": str((folder / file).resolve())}]}}
+                    {"name": "uuid", "contentType": "text/plain", "string": uuid},
+                    {"name": "file", "contentType": "application/octet-stream",
+                     "path": str((folder / file).resolve())}]}}
                for kind, id, many, file in media]
     observation = {
         "id": f"{uuid}/observation", "key": "observation.create" if known is None else "observation.update",
@@ -152,13 +153,21 @@ class Sync:
             self.records.change(uuid, errors=[*record["errors"], error["message"]])
 
     def group_outcome(self, sidecar, outcome):
-        uuid = outcome["group"].removeprefix("observation/")
+        uuid, counts = outcome["group"].removeprefix("observation/"), outcome["counts"]
         self.steps.tell("group", uuid)
+        rows = sidecar.call("getRequests", group=outcome["group"])["requests"]
+        if any(row["state"] not in SETTLED for row in rows):
+            # An earlier run left it unfinished, and this one has enqueued it anew: it settles once more.
+            sidecar.call("ackEvents", eventIds=[outcome["eventId"]])
+            return
         record = self.records.read(uuid)
-        if record and outcome["counts"]["error"] == outcome["counts"]["cancelled"] == 0:
+        if record and counts["error"] == counts["cancelled"] == 0:
             server_id = record.get("created_id", record["server_id"])
             self.records.change(uuid, needs_sync=False, server_id=server_id)
             self.steps.tell("marked", uuid)
+        if counts["cancelled"]:
+            # What was aborted, or deleted elsewhere, begins from nothing next time: forget what ended before.
+            sidecar.call("cancel", group=outcome["group"])
         sidecar.call("ackEvents", eventIds=[outcome["eventId"]])
         self.settled.add(uuid)
         self.show(outcome["group"], 1)

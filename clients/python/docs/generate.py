@@ -15,7 +15,15 @@ sys.path.insert(0, str(HERE.parent / "src"))
 import outtray  # noqa: E402
 from outtray import testing  # noqa: E402
 
-CLASSES = (outtray.UploadClient, outtray.Definition, outtray.AsyncUploadClient, outtray.Subscription)
+CLASSES = (
+    outtray.UploadClient,
+    outtray.Definition,
+    outtray.Pipeline,
+    outtray.Step,
+    outtray.BoundValue,
+    outtray.AsyncUploadClient,
+    outtray.Subscription,
+)
 ERRORS = (
     outtray.OuttrayError,
     outtray.InvalidError,
@@ -54,7 +62,9 @@ def class_section(kind):
         f"```python\n{signature_of(kind.__name__, kind.__init__)}\n```",
         text_of(kind),
     ]
-    for name, member in vars(kind).items():
+    # What a class takes from another of this package is its own for whoever reads.
+    ours = {name: member for base in kind.__mro__[:-1] for name, member in vars(base).items()}
+    for name, member in ours.items():
         if name.startswith("_"):
             continue
         if inspect.isfunction(member):
@@ -70,9 +80,7 @@ def shape_sections():
     shapes = "\n\n".join(file.read_text(encoding="utf-8") for file in SHAPES)
     found = {
         match[1]: match
-        for match in re.finditer(
-            r"class (\w+)\((\w+)[^)]*\):\n((?:    .*\n|\n(?=    ))+)", shapes
-        )
+        for match in re.finditer(r"class (\w+)\((\w+)[^)]*\):\n((?:    .*\n|\n(?=    ))+)", shapes)
     }
     for name, match in found.items():
         if name.startswith("_"):
@@ -111,16 +119,16 @@ def reference():
         text_of(outtray.chunk_plan),
         "### Meta",
         text_of(outtray.Meta),
+        "### GroupOutcome",
+        text_of(outtray.GroupOutcome),
+        "### Bound",
+        text_of(outtray.Bound),
         "## Errors",
     ]
     for kind in ERRORS:
         out += [f"### {kind.__name__}", text_of(kind)]
     out += ["## outtray.testing", "```text\n" + text_of(testing) + "\n```"]
     out += class_section(testing.FakeSidecar)
-    out += [
-        "#### `build_settled(id, kind='completed', **changes)`",
-        text_of(testing.FakeSidecar.build_settled),
-    ]
     out += ["## Shapes"] + shape_sections()
     return "\n\n".join(part for part in out if part) + "\n"
 

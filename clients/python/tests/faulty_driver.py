@@ -74,8 +74,8 @@ def one_page():
 
 
 def handler_first():
-    Delivery.mutate_began = lambda self, entry_id: None
-    Delivery.mutate_ended = lambda self, entry_id: []
+    Delivery.mutate_began = lambda self, entry_id, group=None: None
+    Delivery.mutate_ended = lambda self, entry_id, group=None: []
     _loop.TURNS_AFTER_MUTATE = 0
 
 

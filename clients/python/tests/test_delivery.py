@@ -164,3 +164,72 @@ def test_nothing_is_kept_of_what_is_done():
         delivery.handled(one)
     assert not delivery._lanes and not delivery._held and not delivery._slow_at
     assert len(delivery._acknowledged) == 4096
+
+
+def group_event(event_id="g1", group="g", **more):
+    return {"eventId": event_id, "group": group, "at": 7, "counts": {}, "failed": [], **more}
+
+
+def group_machine():
+    delivery, clock = machine()
+    delivery.takes_groups = True
+    return delivery, clock
+
+
+def test_D48_the_outcome_of_a_group_comes_after_those_of_its_members_that_were_there():
+    delivery, _ = group_machine()
+    first, second, group = event("a", "e1", group="g"), event("a", "e2", group="g"), group_event()
+    assert kinds(delivery.settled(first)) == [Handle]
+    assert delivery.settled(second) == []
+    assert kinds(delivery.settled(event("b", "e3", group="h"))) == [Handle]
+    assert delivery.group_settled(group) == []
+    assert delivery.settled(event("c", "e4", group="g")) == [Handle(event("c", "e4", group="g"))]
+    assert delivery.handled(first) == [Acknowledge("e1"), Handle(second)]
+    assert kinds(delivery.failed(second, ValueError())) == [Release, Warn, Handle]
+    assert delivery.handled(group) == [Acknowledge("g1")]
+    assert delivery.group_settled(group_event(deliveries=2)) == [Acknowledge("g1")]
+
+
+def test_D48_members_that_have_no_handler_hold_up_no_group():
+    delivery, _ = group_machine()
+    first = event("a", "e1", group="g")
+    delivery.settled(first)
+    delivery.settled(event("a", "e2", "cancelled", group="g"))
+    delivery.settled(event("a", "e3", "odd", group="g"))
+    group = group_event()
+    assert delivery.group_settled(group) == []
+    orders = delivery.handled(first)
+    assert kinds(orders) == [Acknowledge, Acknowledge, Release, Warn, Handle]
+    assert orders[-1] == Handle(group)
+
+
+def test_D48_a_group_waits_for_the_open_enqueue_of_a_member_and_one_at_a_time():
+    delivery, clock = group_machine()
+    delivery.mutate_began("a", "g")
+    first, second = group_event(), group_event("g2", generation=2)
+    assert delivery.group_settled(first) == []
+    assert delivery.mutate_ended("a", "g") == [Handle(first)]
+    assert delivery.group_settled(second) == []
+    assert kinds(delivery.group_settled(group_event("h1", "h"))) == [Handle]
+    clock.now = 31
+    assert [order.message for order in delivery.slow()][0] == (
+        "the handler of groups has not ended after 30 s for g; still waiting"
+    )
+    assert delivery.handled(first) == [Acknowledge("g1"), Handle(second)]
+
+
+def test_D48_a_group_that_nobody_asked_for_or_without_a_name():
+    delivery, _ = machine()
+    assert kinds(delivery.group_settled(group_event())) == [Release, Warn]
+    assert kinds(delivery.group_settled({"eventId": "x"})) == [Warn]
+    assert delivery.group_settled({"eventId": "x"}) == []
+
+
+def test_D48_after_a_death_the_outcome_of_a_group_comes_again():
+    delivery, _ = group_machine()
+    member, group = event("a", "e1", group="g"), group_event()
+    delivery.settled(member)
+    assert delivery.group_settled(group) == []
+    delivery.disconnected()
+    assert delivery.group_settled(group) == []
+    assert delivery.handled(member) == [Acknowledge("e1"), Handle(group)]

@@ -303,3 +303,53 @@ def test_awaiting_auth_goes_on_with_fresh_headers(open_client):
             assert seen.wait(1) == [2]
             began = time.monotonic()
     assert time.monotonic() - began < 8
+
+
+def test_D46_D47_D48_D50_pipelines_of_the_asyncio_client(tmp_path):
+    def answer(request):
+        return 201, json.dumps({"id": f"{request['path'].strip('/')} 1"}).encode()
+
+    async def main(server):
+        heard, done = [], asyncio.Event()
+
+        async def settled(outcome):
+            heard.append((outcome["group"], outcome["counts"]["completed"]))
+            done.set()
+
+        async with AsyncUploadClient(tmp_path / "queue", binary=BINARY) as client:
+            first = client.define(
+                key="first",
+                request=lambda vars: {"url": f"{server.url}/{vars['to']}"},
+                on_success=lambda value, vars, meta: heard.append(meta["group"]),
+            )
+            second = client.define(
+                key="second",
+                request=lambda vars, bound: {
+                    "url": f"{server.url}/{bound.a}",
+                    "headers": {"X-From": f"{bound.b}"},
+                    "data": [bound.a, 1],
+                },
+            )
+            client.on_group_settled(settled)
+            await client.configure()
+            await client.pause(groups=["g"])
+            pipeline = client.pipeline(group="g", lane="l")
+            steps = [pipeline.add(first, {"to": to}) for to in ("x", "y")]
+            bind = {"a": steps[0].pointer("/id"), "b": steps[1].pointer("/id")}
+            last = pipeline.add(second, None, bind=bind, lane="m")
+            rows = await pipeline.enqueue()
+            assert rows[last]["row"]["group"] == "g"
+            gates = {gate["gate"] for gate in await client.explain(last.id)}
+            assert gates == {"group", "dependency"}
+            assert (await client.explain_group("g"))["counts"]["paused"] == 3
+            await client.resume(groups=["g"])
+            await asyncio.wait_for(done.wait(), 60)
+            while await client.get_requests(group="g"):
+                await asyncio.sleep(0.01)
+        return heard
+
+    with Server(answer) as server:
+        assert asyncio.run(main(server)) == ["g", "g", ("g", 3)]
+    assert [request["path"] for request in server.requests] == ["/x", "/y", "/x%201"]
+    assert server.requests[2]["headers"]["X-From"] == "y 1"
+    assert server.requests[2]["body"] == b'["x 1",1]'

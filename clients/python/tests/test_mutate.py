@@ -12,6 +12,7 @@ from rig import PING, CheckedFake, Seen, ping, until
 
 from outtray import CallError, InvalidError, UploadClient
 from outtray._definition import UNSET, Definitions, make_spec
+from outtray._options import Options
 
 
 def sent(fake):
@@ -122,7 +123,7 @@ def test_B13_B59_delivery_knows_of_an_open_enqueue(client, fake):
     release = fake.hold_next("enqueue")
     caller = threading.Thread(target=note.mutate, args=({},), kwargs={"id": "a"})
     caller.start()
-    until(lambda: client._uploads._delivery._lanes.get("a"))
+    until(lambda: client._uploads._delivery._lanes.get(("id", "a")))
     fake.seed_rows({"id": "a", "key": "ping"})
     fake.emit("settled", fake.build_settled("a"))
     assert handled.items == []
@@ -261,7 +262,9 @@ def test_B30_expires_at_is_now_plus_the_lifetime_set_here_else_the_sidecars():
     definitions.add(make_spec("k", lambda vars: vars["request"], None, None, None, None))
 
     def expires(**request):
-        params = json.loads(definitions.enqueue("k", {"request": {**PING, **request}}, "a")[1])
+        params = json.loads(
+            definitions.enqueue("k", {"request": {**PING, **request}}, "a", Options()).params
+        )
         return params["request"].get("expiresAt")
 
     assert expires() is None

@@ -1,5 +1,6 @@
 """What README.md shows runs, and the reference is up to date."""
 
+import json
 import os
 import re
 import subprocess
@@ -37,9 +38,19 @@ def test_the_quick_starts_run(tmp_path):
     assert (second["method"], second["body"]) == ("PUT", b"a plan")
 
 
+@needs_binary
+def test_D45_D46_D48_D50_the_pipeline_runs(tmp_path):
+    ids = {"/photos": 5, "/observations": 7}
+    with Server(lambda request: (201, json.dumps({"id": ids.get(request["path"], 9)}).encode())) as server:
+        said = run(BLOCKS[2], tmp_path, server.url)
+    assert said == "observation/7 has the number 7\nobservation/7 is through: 3 completed\n"
+    assert [request["path"] for request in server.requests] == [*ids, "/observations/7/photos"]
+    assert server.requests[2]["body"] == b'{"photo_id":5}'
+
+
 def test_the_example_of_a_unit_test_runs_without_a_binary(tmp_path):
-    assert len(BLOCKS) == 3
-    run(BLOCKS[2], tmp_path)
+    assert len(BLOCKS) == 4
+    run(BLOCKS[3], tmp_path)
 
 
 def test_the_reference_is_up_to_date():
@@ -58,4 +69,6 @@ def test_every_file_of_the_package_is_in_the_table():
         "_backlog.py",
         "_version.py",
         "_fakequeue.py",
+        "_fakelinks.py",
+        "_fakegroups.py",
     }

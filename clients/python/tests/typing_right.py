@@ -9,7 +9,10 @@ from typing import Any, Dict, List, Optional, Tuple, TypedDict
 
 from outtray import (
     AsyncUploadClient,
+    Bound,
     Descriptor,
+    GroupOutcome,
+    GroupStatus,
     Meta,
     OutcomeError,
     Response,
@@ -73,6 +76,26 @@ def photo_request(photo: Photo) -> Descriptor:
     )
 
 
+def attach_request(vars: NoteVars, bound: Bound) -> Descriptor:
+    return {
+        "url": f"https://api.test/{bound.note}",
+        "data": {"photo": bound["photo"]},
+        "boundOrigin": False,
+    }
+
+
+def ended(outcome: GroupOutcome) -> None:
+    print(outcome["group"].upper(), outcome["counts"]["error"] + 1, outcome["failed"][0].upper())
+
+
+async def ended_later(outcome: GroupOutcome) -> None:
+    print(outcome["generation"] + 1)
+
+
+def moved(status: GroupStatus) -> None:
+    print(round(100 * status["progress"]))
+
+
 def show(row: Row) -> None:
     print(row["id"], row["bytesSent"] + row["totalBytes"], row.get("nextAttemptAt"))
 
@@ -94,6 +117,22 @@ def synchronous() -> None:
         for row in client.get_requests(key="note"):
             show(row)
         client.add_listener("state", show).remove()
+        client.add_listener("group", moved)
+        client.on_group_settled(ended)
+        attach = client.define(key="attach", request=attach_request, response=parse, on_success=loaded)
+        client.define(key="raw", request=attach_request, on_success=plain)
+        pipeline = client.pipeline(group="g", group_deadline_ms=5, on_failure="settle")
+        first_step = pipeline.add(note, NoteVars(site="s", text=None), weight=0.5, lane="l")
+        pipeline.add(bare, after=[first_step, "b"])
+        pipeline.add(photo, Photo("/tmp/x"))
+        bind = {"note": first_step.pointer("/id"), "photo": first_step.header("Location")}
+        pipeline.add(attach, NoteVars(site="s", text=None), bind=bind)
+        attach.mutate({"site": "s", "text": None}, bind={"note": {"entry": "b", "pointer": ""}}, group="g")
+        print([one["disposition"].upper() for one in pipeline.enqueue().values()])
+        client.pause(groups=["g"])
+        print(
+            client.explain_group("g")["entries"][0]["gates"], client.get_requests(group="g")[0].get("lane")
+        )
 
 
 async def asynchronous() -> None:
@@ -102,4 +141,9 @@ async def asynchronous() -> None:
         bare = client.define(key="bare", request=bare_request)
         await client.configure(on_warning=lambda message, detail: print(message))
         ids = await asyncio.gather(note.mutate({"site": "s", "text": "t"}), bare.mutate())
+        client.on_group_settled(ended_later)
+        pipeline = client.pipeline(lane="l")
+        step = pipeline.add(note, NoteVars(site="s", text="t"))
+        print((await pipeline.enqueue())[step]["row"]["state"])
+        await client.cancel_group("g")
         print(ids[0].upper(), [row["state"] for row in await client.get_requests()])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, List
 
-from typing_right import NoteVars, bare_request, loaded, note_request, parse
+from typing_right import NoteVars, attach_request, bare_request, loaded, note_request, parse
 
 from outtray import Descriptor, Meta, UploadClient
 
@@ -47,3 +47,12 @@ client.define(request=note_request)  # wrong
 client.pause(["note"])  # wrong
 client.configure(lifetime=5)  # wrong
 client.configure(retry={"backoff": {"baseMs": 1}})  # wrong
+pipeline = client.pipeline(groups="g")  # wrong
+steps = client.pipeline(group="g")
+steps.add(note)  # wrong
+steps.add(note, {"site": "s"})  # wrong
+steps.add(bare, bind={"a": {"pointer": ""}})  # wrong
+steps.add(note, NoteVars(site="s", text=None), on_failure="stop")  # wrong
+steps.enqueue()[0]  # wrong
+client.on_group_settled(note_request)  # wrong
+client.define(key="d", request=attach_request, on_success=takes_ids)  # wrong

@@ -4,6 +4,7 @@ import { step } from './steps.mjs';
 import { Toolbar } from './toolbar.mjs';
 
 const GONE = 410;
+const SETTLED = ['completed', 'error', 'cancelled'];
 const DEADLINE_MS = 300_000;
 const KINDS = [['photo', 'photos'], ['sound', 'sounds']];
 
@@ -156,14 +157,23 @@ export class Sync {
   }
 
   /** Marks the record. It may run twice for one outcome, and comes to the same. */
-  #groupSettled({ group, counts }) {
+  async #groupSettled({ group, counts }) {
     const uuid = uuidOf(group);
     step('group', uuid);
     const isComplete = counts.error === 0 && counts.cancelled === 0;
+    // An earlier run left it unfinished, and this one has enqueued it anew: it settles once more.
+    if (!isComplete && await this.#isLive(group)) return;
     this.#records.change(uuid, (record) => marked(record, isComplete));
     if (isComplete && this.#records.read(uuid)) step('marked', uuid);
+    // What was aborted, or deleted elsewhere, begins from nothing next time: forget what ended before.
+    if (counts.cancelled > 0) await this.#persist(() => this.#uploads.cancelGroup(group));
     this.#toolbar.move(group, 1);
     this.#left.delete(uuid);
+  }
+
+  async #isLive(group) {
+    const rows = await this.#persist(() => this.#uploads.getRequests({ group }));
+    return rows.some(({ state }) => !SETTLED.includes(state));
   }
 
   #listen() {

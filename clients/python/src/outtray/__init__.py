@@ -1,8 +1,9 @@
 """Outtray's client: a durable queue of HTTP requests in a sidecar process."""
 
-from ._asyncio import AsyncBareDefinition, AsyncDefinition, AsyncUploadClient
+from ._asyncio import AsyncUploadClient
+from ._bound import Bound, BoundValue
 from ._chunkplan import chunk_plan
-from ._client import BareDefinition, Definition, UploadClient
+from ._client import UploadClient
 from ._errors import (
     CallError,
     ClosedError,
@@ -12,11 +13,14 @@ from ._errors import (
     SidecarExited,
     StartError,
 )
-from ._outcome import Meta, OutcomeError
+from ._kinds import AsyncBareDefinition, AsyncDefinition, BareDefinition, Definition
+from ._outcome import GroupOutcome, Meta, OutcomeError
+from ._pipeline import AsyncPipeline, Pipeline, Step
 from ._protocol import (
     TLS,
     AcceptRule,
     Backoff,
+    Binding,
     Concurrency,
     Descriptor,
     FormField,
@@ -29,7 +33,22 @@ from ._protocol import (
     TLSHost,
     TransientRule,
 )
-from ._shapes import Attempt, DiagnosticRecord, Gate, Progress, Response, Row, Settled, Stats
+from ._shapes import (
+    Attempt,
+    DiagnosticRecord,
+    Enqueued,
+    Explanation,
+    Gate,
+    GroupExplanation,
+    GroupSettled,
+    GroupStatus,
+    Progress,
+    Response,
+    Row,
+    Settled,
+    SettledCounts,
+    Stats,
+)
 from ._uploads import Subscription
 from ._version import VERSION as __version__
 
@@ -38,33 +57,46 @@ __all__ = [
     "AcceptRule",
     "AsyncBareDefinition",
     "AsyncDefinition",
+    "AsyncPipeline",
     "AsyncUploadClient",
     "Attempt",
     "Backoff",
     "BareDefinition",
+    "Binding",
+    "Bound",
+    "BoundValue",
     "CallError",
     "ClosedError",
     "Concurrency",
     "Definition",
     "Descriptor",
     "DiagnosticRecord",
+    "Enqueued",
+    "Explanation",
     "ForkedError",
     "FormField",
     "Gate",
+    "GroupExplanation",
+    "GroupOutcome",
+    "GroupSettled",
+    "GroupStatus",
     "InvalidError",
     "Meta",
     "OutcomeError",
     "OuttrayError",
     "Part",
+    "Pipeline",
     "Progress",
     "Range",
     "Response",
     "Retry",
     "Row",
     "Settled",
+    "SettledCounts",
     "SidecarExited",
     "StartError",
     "Stats",
+    "Step",
     "Subscription",
     "TLSHost",
     "TerminalHttp",

@@ -10,7 +10,6 @@ from typing import (
     Any,
     Callable,
     Dict,
-    Generic,
     List,
     Mapping,
     Optional,
@@ -23,46 +22,26 @@ from typing import (
     overload,
 )
 
+from ._bound import Bound
 from ._chunkplan import chunk_plan
-from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
+from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, scope_params, takes_none
 from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
 from ._launch import launch_of
+from ._kinds import AsyncBareDefinition, AsyncDefinition
 from ._loop import Loop
+from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
+from ._pipeline import AsyncPipeline
 from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
 from ._session import Link, Session
-from ._shapes import DiagnosticRecord, Gate, Response, Row, Stats
-from ._uploads import EventListener, Sink, Subscription, Uploads
+from ._shapes import DiagnosticRecord, Enqueued, Gate, GroupExplanation, Response, Row, Stats
+from ._uploads import EventListener, GroupHandler, Sink, Subscription, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")
 HANDLERS_S = 5.0
 CLOSE_S = 7.0
-
-
-class AsyncDefinition(Generic[V]):
-    """One kind of request, made by `AsyncUploadClient.define`."""
-
-    def __init__(self, client: "AsyncUploadClient", key: str) -> None:
-        self.key = key
-        self._client = client
-
-    async def mutate(self, vars: V, *, id: Optional[str] = None) -> str:
-        """As `Definition.mutate`. Cancelling the task does not take the request back; `cancel` does."""
-        return await self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
-
-
-class AsyncBareDefinition:
-    """A kind of request whose `request` takes no vars."""
-
-    def __init__(self, client: "AsyncUploadClient", key: str) -> None:
-        self.key = key
-        self._client = client
-
-    async def mutate(self, vars: None = None, *, id: Optional[str] = None) -> str:
-        """As `AsyncDefinition.mutate`; None is stored as vars."""
-        return await self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
 
 
 class AsyncUploadClient:
@@ -143,6 +122,30 @@ class AsyncUploadClient:
         load_vars: Optional[Callable[[Any], V]] = None,
     ) -> AsyncDefinition[V]: ...
 
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V, Bound], Descriptor],
+        response: None = None,
+        on_success: Optional[Callable[[Response, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> AsyncDefinition[V]: ...
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V, Bound], Descriptor],
+        response: Union[Callable[[Any], T], Callable[[Any, V], T]],
+        on_success: Optional[Callable[[T, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> AsyncDefinition[V]: ...
+
     def define(
         self,
         *,
@@ -156,6 +159,24 @@ class AsyncUploadClient:
         """As `UploadClient.define`; handlers are plain or async functions, and run in the loop."""
         self._uploads.define(make_spec(key, request, response, on_success, on_error, load_vars))
         return AsyncBareDefinition(self, key) if takes_none(request) else AsyncDefinition[Any](self, key)
+
+    def pipeline(
+        self,
+        *,
+        group: Optional[str] = None,
+        lane: Optional[str] = None,
+        on_failure: Optional[OnFailure] = None,
+        weight: Optional[float] = None,
+        deadline_ms: Optional[int] = None,
+        group_deadline_ms: Optional[int] = None,
+    ) -> AsyncPipeline:
+        """As `UploadClient.pipeline`."""
+        defaults = Options(None, None, on_failure, lane, group, weight, deadline_ms, group_deadline_ms)
+        return AsyncPipeline(self, self._uploads.make, defaults, self._enqueue_all)
+
+    def on_group_settled(self, handler: GroupHandler) -> None:
+        """As `UploadClient.on_group_settled`; the handler, plain or async, runs in the loop."""
+        self._uploads.on_group_settled(handler)
 
     async def configure(
         self,
@@ -187,17 +208,31 @@ class AsyncUploadClient:
         ):
             await wrapped(answer)
 
-    async def pause(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
+    async def pause(
+        self,
+        *,
+        keys: Union[Sequence[str], Unset] = UNSET,
+        groups: Union[Sequence[str], Unset] = UNSET,
+    ) -> None:
         """As `UploadClient.pause`."""
-        await self._call("pause", scope_params("pause", keys))
+        await self._call("pause", scope_params("pause", keys, groups))
 
-    async def resume(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
+    async def resume(
+        self,
+        *,
+        keys: Union[Sequence[str], Unset] = UNSET,
+        groups: Union[Sequence[str], Unset] = UNSET,
+    ) -> None:
         """As `UploadClient.resume`."""
-        await self._call("resume", scope_params("resume", keys))
+        await self._call("resume", scope_params("resume", keys, groups))
 
     async def cancel(self, id: str) -> None:
         """As `UploadClient.cancel`."""
         await self._call("cancel", [("id", id)])
+
+    async def cancel_group(self, group: str) -> None:
+        """As `UploadClient.cancel_group`."""
+        await self._call("cancel", [("group", group)])
 
     async def retry(self, id: str) -> Row:
         """As `UploadClient.retry`."""
@@ -223,12 +258,17 @@ class AsyncUploadClient:
         await self._call("updateHeaders", params if origin is None else [*params, ("origin", origin)])
 
     async def get_requests(
-        self, *, key: Optional[str] = None, id: Optional[str] = None, state: Optional[str] = None
+        self,
+        *,
+        key: Optional[str] = None,
+        id: Optional[str] = None,
+        state: Optional[str] = None,
+        group: Optional[str] = None,
     ) -> List[Row]:
         """As `UploadClient.get_requests`."""
         given = [
             (name, value)
-            for name, value in (("key", key), ("id", id), ("state", state))
+            for name, value in (("key", key), ("id", id), ("state", state), ("group", group))
             if value is not None
         ]
         rows: List[Row] = []
@@ -243,6 +283,10 @@ class AsyncUploadClient:
     async def explain(self, id: str) -> List[Gate]:
         """As `UploadClient.explain`."""
         return cast("List[Gate]", (await self._call("explain", [("id", id)]))["gates"])
+
+    async def explain_group(self, group: str) -> GroupExplanation:
+        """As `UploadClient.explain_group`."""
+        return cast("GroupExplanation", await self._call("explain", [("group", group)]))
 
     async def redeliver(self) -> None:
         """As `UploadClient.redeliver`."""
@@ -298,19 +342,27 @@ class AsyncUploadClient:
         self._enter()
         return await wrapped(self._uploads.call(method, params))
 
-    async def _mutate(self, key: str, vars: Any, given_id: Optional[str]) -> str:
+    async def _mutate(self, key: str, vars: Any, given_id: Optional[str], options: Options) -> str:
         self._enter()
-        entry_id, answer = self._uploads.enqueue(key, vars, given_id)
+        made = self._uploads.make(key, vars, given_id, options)
+        await self._accepted([made], self._uploads.enqueue(made))
+        return made.id
+
+    async def _enqueue_all(self, entries: Sequence[Made]) -> List[Enqueued]:
+        self._enter()
+        answer = await self._accepted(entries, self._uploads.enqueue_all(entries))
+        return cast("List[Enqueued]", answer["entries"])
+
+    async def _accepted(self, entries: Sequence[Made], answer: "Future[Any]") -> Any:
         try:
             limit = self._uploads.definitions.settings.enqueue_timeout_ms / 1000
             coming = wrapped(answer)
             await asyncio.wait({coming}, timeout=limit)
             if not coming.done():
-                self._uploads.warn(f"enqueue of {entry_id} has no answer after {limit:g} s; still waiting")
-            await coming
+                self._uploads.warn_late(entries, limit)
+            return await coming
         finally:
-            self._shell.leave(entry_id, answer)
-        return entry_id
+            self._shell.leave(entries, answer)
 
 
 def wrapped(answer: "Future[Any]") -> "asyncio.Future[Any]":

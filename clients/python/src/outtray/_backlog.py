@@ -12,8 +12,9 @@ Event = Tuple[str, Mapping[str, Any]]
 
 
 class Backlog:
-    """Holds at most `limit` events. Beyond that the newest state and progress of an id replace older ones;
-    what cannot be merged is lost, and the loss is told: states by reading all rows, attempts by a warning."""
+    """Holds at most `limit` events. Beyond that the newest state and progress of an id, and the newest of a
+    group, replace older ones; what cannot be merged is lost, and the loss is told: states by reading all
+    rows, attempts by a warning."""
 
     def __init__(self, limit: int = MERGED_IDS) -> None:
         self._limit = limit
@@ -48,10 +49,11 @@ class Backlog:
             return taken
 
     def _merge(self, name: str, params: Mapping[str, Any]) -> bool:
-        """Puts the newer value in the place of the id's last one."""
+        """Puts the newer value in the place of the last one of the id, or of the group."""
+        whose = (params.get("id"), params.get("group"))
         for index in range(len(self._events) - 1, -1, -1):
             held, older = self._events[index]
-            if held == name and older.get("id") == params.get("id"):
+            if held == name and (older.get("id"), older.get("group")) == whose:
                 self._events[index] = (name, params)
                 return True
         return False

@@ -5,12 +5,11 @@ from __future__ import annotations
 import inspect
 import os
 import threading
+from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import (
     Any,
     Callable,
-    Dict,
-    Generic,
     List,
     Mapping,
     Optional,
@@ -23,17 +22,21 @@ from typing import (
     overload,
 )
 
-from ._chunkplan import chunk_plan
-from ._definition import UNSET, HeadersProvider, Unset, make_spec, scope_params, takes_none
+from ._bound import Bound
+from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, takes_none
 from ._descriptor import as_integer
 from ._errors import ClosedError, InvalidError
+from ._kinds import BareDefinition, Definition
 from ._launch import launch_of
+from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
-from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
+from ._pipeline import Pipeline
+from ._protocol import TLS, Concurrency, Descriptor, Retry, Timeouts
 from ._session import Link, Session
-from ._shapes import DiagnosticRecord, Gate, Response, Row, Stats
+from ._shapes import Enqueued, Response
+from ._steering import Steering
 from ._threads import Threads
-from ._uploads import EventListener, Sink, Subscription, Uploads
+from ._uploads import EventListener, GroupHandler, Sink, Subscription, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")
@@ -41,39 +44,7 @@ HANDLERS_S = 5.0
 CLOSE_S = 7.0
 
 
-class Definition(Generic[V]):
-    """One kind of request, made by `UploadClient.define`."""
-
-    def __init__(self, client: "UploadClient", key: str) -> None:
-        self.key = key
-        self._client = client
-
-    def mutate(self, vars: V, *, id: Optional[str] = None) -> str:
-        """Enqueues one request and returns its id once entry and body are on disk, whatever the network.
-
-        `vars` is an object, a list or None, at most 1 MiB as JSON unless `configure` says otherwise. A data
-        class goes with its fields. `id` makes a repeated call safe; without it a UUID is made.
-
-        Raises InvalidError for what cannot be sent, and CallError with the code `E_FILE_MISSING`, `E_RUNNING`
-        (same id, other body, and it is running) or `E_STORAGE`. After SidecarExited the same call with the
-        same id is safe.
-        """
-        return self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
-
-
-class BareDefinition:
-    """A kind of request whose `request` takes no vars."""
-
-    def __init__(self, client: "UploadClient", key: str) -> None:
-        self.key = key
-        self._client = client
-
-    def mutate(self, vars: None = None, *, id: Optional[str] = None) -> str:
-        """As `Definition.mutate`; None is stored as vars."""
-        return self._client._mutate(self.key, vars, id)  # pyright: ignore[reportPrivateUsage]
-
-
-class UploadClient:
+class UploadClient(Steering):
     """A queue of HTTP requests in a sidecar process, for programs with threads.
 
     `dir` is the queue's directory; it is made when missing, its parent must exist. The program is `binary`,
@@ -164,6 +135,30 @@ class UploadClient:
         load_vars: Optional[Callable[[Any], V]] = None,
     ) -> Definition[V]: ...
 
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V, Bound], Descriptor],
+        response: None = None,
+        on_success: Optional[Callable[[Response, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> Definition[V]: ...
+
+    @overload
+    def define(
+        self,
+        *,
+        key: str,
+        request: Callable[[V, Bound], Descriptor],
+        response: Union[Callable[[Any], T], Callable[[Any, V], T]],
+        on_success: Optional[Callable[[T, V, Meta], object]] = None,
+        on_error: Optional[Callable[[OutcomeError, V, Meta], object]] = None,
+        load_vars: Optional[Callable[[Any], V]] = None,
+    ) -> Definition[V]: ...
+
     def define(
         self,
         *,
@@ -176,8 +171,10 @@ class UploadClient:
     ) -> Any:
         """Defines one kind of request under `key`, which is stored with every entry; rename it with care.
 
-        `request(vars)` returns the Descriptor; it runs once, at `mutate`. `response(raw)` or
-        `response(raw, vars)` makes of the answer's JSON what `on_success` gets; else that is the Response.
+        `request(vars)` or `request(vars, bound)` returns the Descriptor; it runs once, at `mutate`. `bound`
+        has what `bind` names: write `f"{bound.name}"` in a url or header, `bound.name` in data.
+        `response(raw)` or `response(raw, vars)` makes of the answer's JSON what `on_success` gets; else that
+        is the Response.
         `on_success(value, vars, meta)` and `on_error(error, vars, meta)` run when the entry has settled,
         maybe in a later run of the program, maybe more than once; plain or async. The outcome is acknowledged
         when they return, and released when they raise. `load_vars` makes of the stored JSON what they get as
@@ -188,6 +185,35 @@ class UploadClient:
         """
         self._uploads.define(make_spec(key, request, response, on_success, on_error, load_vars))
         return BareDefinition(self, key) if takes_none(request) else Definition[Any](self, key)
+
+    def pipeline(
+        self,
+        *,
+        group: Optional[str] = None,
+        lane: Optional[str] = None,
+        on_failure: Optional[OnFailure] = None,
+        weight: Optional[float] = None,
+        deadline_ms: Optional[int] = None,
+        group_deadline_ms: Optional[int] = None,
+    ) -> Pipeline:
+        """Begins a pipeline: requests that depend on each other and are enqueued together.
+
+        The options count for each step that does not say otherwise; they are those of `mutate`. Nothing is
+        sent before `enqueue` of what is returned. Raises InvalidError that names the option.
+        """
+        defaults = Options(None, None, on_failure, lane, group, weight, deadline_ms, group_deadline_ms)
+        return Pipeline(self, self._uploads.make, defaults, self._enqueue_all)
+
+    def on_group_settled(self, handler: GroupHandler) -> None:
+        """Hears of each group whose members have all settled, also one of an earlier run (rule D48).
+
+        `handler(outcome)` gets a GroupOutcome, which holds no answers. It is delivered like an outcome: one
+        at a time for a group and after the handlers of its members, acknowledged when the handler returns,
+        released with a warning when it raises, maybe more than once. A group that nobody acknowledges keeps
+        its rows. There is one handler; a further one takes its place, with a warning. Call it before
+        `configure`; later it subscribes again, which brings back what was released.
+        """
+        self._uploads.on_group_settled(handler)
 
     def configure(
         self,
@@ -228,102 +254,14 @@ class UploadClient:
         ):
             answer.result()
 
-    def pause(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
-        """Holds back the whole queue, or the entries of `keys`, present and future; [] changes nothing."""
-        self._call("pause", scope_params("pause", keys))
-
-    def resume(self, *, keys: Union[Sequence[str], Unset] = UNSET) -> None:
-        """Takes back a pause of the same scope; an entry that the other scope pauses stays paused."""
-        self._call("resume", scope_params("resume", keys))
-
-    def cancel(self, id: str) -> None:
-        """Settles a live entry as cancelled, and forgets a settled one; an unknown id is no error."""
-        self._call("cancel", [("id", id)])
-
-    def retry(self, id: str) -> Row:
-        """Tries an entry now, and gives its row (rule D44).
-
-        Ends its backoff, lets it go once when it waits after 401 or 403, reopens it after an error; what runs
-        or is due is left alone, and pauses and Wi-Fi still hold it back. `InvalidError` for an id that is
-        unknown, completed or cancelled.
-        """
-        return cast("Row", self._call("retry", [("id", id)])["row"])
-
-    def set_wifi_only(self, wifi_only: bool) -> None:
-        """Whether entries without `wifiOnly` of their own wait for an unmetered network; stored."""
-        self._call("setWifiOnly", [("wifiOnly", wifi_only)])
-
-    def set_network(self, type: str, *, metered: bool = False) -> None:
-        """Says what the network is: auto, wifi, ethernet, cellular or none; lasts as long as this client."""
-        self._call("setNetwork", [("type", type), ("metered", metered)])
-
-    def update_headers(
-        self,
-        headers: Mapping[str, str],
-        *,
-        keys: Union[Sequence[str], Unset] = UNSET,
-        origin: Optional[str] = None,
-    ) -> None:
-        """Merges `headers` into entries not yet forgotten and wakes those that wait after 401 or 403.
-
-        `keys` and `origin` limit it to entries of these keys, and of URLs of that origin.
-        """
-        params: List[Tuple[str, Any]] = [("headers", headers), *scope_params("update_headers", keys)]
-        self._call("updateHeaders", params if origin is None else [*params, ("origin", origin)])
-
-    def get_requests(
-        self, *, key: Optional[str] = None, id: Optional[str] = None, state: Optional[str] = None
-    ) -> List[Row]:
-        """Every entry not yet forgotten, or those that fit all that is given, in order of creation."""
-        given = [
-            (name, value)
-            for name, value in (("key", key), ("id", id), ("state", state))
-            if value is not None
-        ]
-        rows: List[Row] = []
-        cursor: List[Tuple[str, Any]] = []
-        while True:
-            page: Dict[str, Any] = self._call("getRequests", [*given, *cursor])
-            rows += page["requests"]
-            if "nextCursor" not in page:
-                return rows
-            cursor = [("cursor", page["nextCursor"])]
-
-    def explain(self, id: str) -> List[Gate]:
-        """Everything that holds this entry back now."""
-        return cast("List[Gate]", self._call("explain", [("id", id)])["gates"])
-
     def redeliver(self) -> None:
         """Brings back the outcomes that were released: their handler failed, or their key was not defined."""
         self._check_open()
         self._uploads.redeliver().result()
 
-    def take_diagnostics(self) -> List[DiagnosticRecord]:
-        """The sidecar's records since the last call, oldest first, and clears them."""
-        return cast("List[DiagnosticRecord]", self._call("takeDiagnostics")["records"])
-
-    def stats(self) -> Stats:
-        """Counters of the sidecar, and gauges of now."""
-        return cast(Stats, self._call("stats"))
-
-    def ping(self) -> int:
-        """The sidecar's clock, epoch milliseconds."""
-        return cast(int, self._call("ping")["now"])
-
-    def advance_clock(self, ms: int) -> int:
-        """With `virtual_clock`: moves the clock by so many milliseconds, and gives it.
-
-        Returns once all that is due by then has begun or settled. CallError `E_METHOD` without the option.
-        """
-        as_integer(ms, "ms")
-        return cast(int, self._call("advanceClock", [("ms", ms)])["now"])
-
-    def chunk_plan(self, size: int, *, min: int = CHUNK_MIN, max: int = CHUNK_MAX) -> List[Range]:
-        """As the function `outtray.chunk_plan`."""
-        return chunk_plan(size, min=min, max=max)
-
     def add_listener(self, event: str, listener: EventListener) -> Subscription:
-        """Calls `listener` with each `state` (a Row), `progress` (a Progress) or `attempt` (an Attempt).
+        """Calls `listener` with each `state` (a Row), `progress` (a Progress), `attempt` (an Attempt) or
+        `group` (a GroupStatus, at most one for each group and 250 ms, and the last always).
 
         A Row with `reason: unhandled-key` shows an outcome whose key has no definition. Listeners are called
         one after the other on a thread of their own; `remove()` of what is returned ends it.
@@ -359,20 +297,26 @@ class UploadClient:
         self._check_open()
         return self._uploads.call(method, params).result()
 
-    def _mutate(self, key: str, vars: Any, given_id: Optional[str]) -> str:
+    def _mutate(self, key: str, vars: Any, given_id: Optional[str], options: Options) -> str:
         self._check_open()
-        entry_id, answer = self._uploads.enqueue(key, vars, given_id)
+        made = self._uploads.make(key, vars, given_id, options)
+        self._accepted([made], self._uploads.enqueue(made))
+        return made.id
+
+    def _enqueue_all(self, entries: Sequence[Made]) -> List[Enqueued]:
+        self._check_open()
+        answer = self._accepted(entries, self._uploads.enqueue_all(entries))
+        return cast("List[Enqueued]", answer["entries"])
+
+    def _accepted(self, entries: Sequence[Made], answer: "Future[Any]") -> Any:
         try:
             limit = self._uploads.definitions.settings.enqueue_timeout_ms / 1000
             limit = min(limit, threading.TIMEOUT_MAX)
             try:
-                answer.result(limit)
+                return answer.result(limit)
             except FutureTimeout:
                 if not answer.done():
-                    self._uploads.warn(
-                        f"enqueue of {entry_id} has no answer after {limit:g} s; still waiting"
-                    )
-                answer.result()
+                    self._uploads.warn_late(entries, limit)
+                return answer.result()
         finally:
-            self._threads.leave(entry_id, answer)
-        return entry_id
+            self._threads.leave(entries, answer)

@@ -6,11 +6,13 @@ import inspect
 import time
 import uuid
 from dataclasses import dataclass
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple, Union
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple, Union
 
 from . import _descriptor as check
+from ._bound import Bound
 from ._errors import InvalidError
 from ._json import Text, object_text, text_of
+from ._options import Options
 from ._outcome import Reading, Settle
 from ._protocol import LIFETIME_MS, MAX_INTEGER
 
@@ -53,28 +55,36 @@ class Spec:
     """One definition."""
 
     key: str
-    request: Callable[[Any], Any]
+    request: Callable[[Any, Bound], Any]
     reading: Reading
 
 
+class Made(NamedTuple):
+    """One enqueue, ready to be sent."""
+
+    id: str
+    group: Optional[str]
+    params: Text
+
+
 class NoArgument:
-    """A request that takes no vars."""
+    """A request that takes neither vars nor bound values."""
 
     def __init__(self, ask: Callable[[], Any]) -> None:
         self._ask = ask
 
-    def __call__(self, vars: Any) -> Any:
+    def __call__(self, vars: Any, bound: Bound) -> Any:
         return self._ask()
 
 
 class OneArgument:
-    """A parser that takes no vars."""
+    """A request that takes no bound values, or a parser that takes no vars."""
 
-    def __init__(self, parse: Callable[[Any], Any]) -> None:
-        self._parse = parse
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
 
-    def __call__(self, raw: Any, vars: Any) -> Any:
-        return self._parse(raw)
+    def __call__(self, first: Any, second: Any) -> Any:
+        return self._function(first)
 
 
 def make_spec(
@@ -95,9 +105,11 @@ def make_spec(
     ):
         if not callable(function) and (function is not None or name == "request"):
             raise InvalidError(f"define: {name} must be a function, got {type(function).__name__}", name)
-    ask: Callable[[Any], Any] = request
+    ask: Callable[[Any, Bound], Any] = request
     if takes_none(request):
         ask = NoArgument(request)
+    elif positional(request)[0] < 2:
+        ask = OneArgument(request)
     parse = response
     if response is not None:
         needed, any_number = positional(response)
@@ -198,30 +210,33 @@ class Definitions:
     def reading(self, key: str) -> Reading:
         return self._specs[key].reading
 
-    def enqueue(self, key: str, vars: Any, given_id: Optional[str]) -> Tuple[str, Text]:
-        """The id and the params of one enqueue. Calls `request` once, and the headers provider once."""
+    def enqueue(self, key: str, vars: Any, given_id: Optional[str], options: Options) -> Made:
+        """The params of one enqueue. Calls `request` once, and the headers provider once."""
         settings = self.settings
         vars_json = vars_text(vars, settings.max_vars_bytes)
         made_id = entry_id(given_id)
-        request = check.check_descriptor(self._specs[key].request(vars))
+        more = options.params()
+        request = check.check_descriptor(self._specs[key].request(vars, Bound(options.bind or ())))
+        check.check_bound(request, options.bind or ())
         below = check.check_headers(settings.headers(), "headers") if settings.headers else {}
         request["headers"] = merged(below, request.get("headers", {}))
         if settings.lifetime_ms is not None:
             request.setdefault("expiresAt", int(self._now() * 1000) + settings.lifetime_ms)
-        params = object_text(
-            [("id", made_id), ("key", key), ("vars", vars_json), ("request", object_text(request.items()))]
-        )
-        return made_id, params
+        what = [("key", key), ("vars", vars_json), ("request", object_text(request.items()))]
+        return Made(made_id, options.group, object_text([("id", made_id), *what, *more]))
 
 
-def scope_params(where: str, keys: Any) -> List[Tuple[str, Any]]:
-    """The params of pause, resume and updateHeaders that say which keys; without `keys` all of them."""
-    if isinstance(keys, Unset):
-        return []
-    try:
-        names = check.as_list(keys, "keys")
-        for index, name in enumerate(names):
-            check.as_text(name, f"keys[{index}]")
-    except InvalidError as error:
-        raise InvalidError(f"{where}: {error}", error.path) from None
-    return [("keys", names)]
+def scope_params(where: str, keys: Any, groups: Any = UNSET) -> List[Tuple[str, Any]]:
+    """The params of pause, resume and updateHeaders that say which entries; without any all of them."""
+    params: List[Tuple[str, Any]] = []
+    for option, given in (("keys", keys), ("groups", groups)):
+        if isinstance(given, Unset):
+            continue
+        try:
+            names = check.as_list(given, option)
+            for index, name in enumerate(names):
+                check.as_text(name, f"{option}[{index}]")
+        except InvalidError as error:
+            raise InvalidError(f"{where}: {error}", error.path) from None
+        params.append((option, names))
+    return params

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import urllib.parse
-from typing import Any, Dict, List, Mapping, Optional, Sequence, cast
+from typing import Any, Collection, Dict, List, Mapping, Optional, Sequence, cast
 
 from ._errors import InvalidError
 from ._protocol import MAX_INTEGER, MEMBERS
@@ -211,6 +211,19 @@ def check_descriptor(value: Any) -> Dict[str, Any]:
     return request
 
 
+def check_bound(request: Mapping[str, Any], names: Collection[str]) -> None:
+    """A bound value that was percent-encoded would go out as text."""
+    places = [("request.url", request.get("url", ""))]
+    for index, part in enumerate(request.get("parts", ())):
+        places.append((f"request.parts[{index}].url", part["url"]))
+    for path, url in places:
+        for name in names:
+            if f"%7B{name}%7D" in url.replace("%7b", "%7B").replace("%7d", "%7D"):
+                raise reject(
+                    path, f"has {name} percent-encoded; its value will be, so write the name as it is"
+                )
+
+
 def check_settings(request: Mapping[str, Any]) -> None:
     """The members that say how and when, not what."""
     if "accept" in request:
@@ -221,6 +234,8 @@ def check_settings(request: Mapping[str, Any]) -> None:
         as_integer(request["expiresAt"], "request.expiresAt", 1, MAX_INTEGER)
     if not isinstance(request.get("wifiOnly", True), bool):
         raise reject("request.wifiOnly", f"must be true or false, got {request['wifiOnly']!r}")
+    if not isinstance(request.get("boundOrigin", True), bool):
+        raise reject("request.boundOrigin", f"must be true or false, got {request['boundOrigin']!r}")
     if request.get("priority", "normal") not in ("high", "normal"):
         raise reject("request.priority", f"must be high or normal, got {request['priority']!r}")
     if request.get("staging", "copy") not in ("copy", "move", "reference"):

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from typing import Any, Iterable, Mapping, Tuple, cast
 
+from ._bound import BoundValue
 from ._errors import InvalidError
 
 
@@ -14,7 +15,9 @@ class Text(str):
 
 
 def _fields(value: Any) -> Any:
-    """What stands for a value that json does not know: the fields of a data class."""
+    """What stands for a value that json does not know: the fields of a data class, or a bound name."""
+    if isinstance(value, BoundValue):
+        return value.in_data()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -36,6 +39,11 @@ def text_of(value: Any, what: str) -> Text:
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidError(f"{what} is not JSON-serializable: {error}", what) from error
     return Text(text)
+
+
+def list_text(items: Iterable[Text]) -> Text:
+    """A JSON array of texts that go in as they stand."""
+    return Text("[" + ",".join(items) + "]")
 
 
 def object_text(members: Iterable[Tuple[str, Any]]) -> Text:

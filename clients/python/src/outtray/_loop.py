@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 from concurrent.futures import Future
-from typing import Any, Callable, Mapping, Optional, Set
+from typing import Any, Callable, Mapping, Optional, Sequence, Set
 
+from ._definition import Made
 from ._errors import OuttrayError
 from ._uploads import Uploads
 
@@ -49,12 +50,14 @@ class Loop:
     def arm(self) -> None:
         self._in_loop(self._tick)
 
-    def leave(self, entry_id: str, answer: "Future[Any]", turns: int = TURNS_AFTER_MUTATE) -> None:
+    def leave(
+        self, entries: Sequence[Made], answer: "Future[Any]", turns: int = TURNS_AFTER_MUTATE
+    ) -> None:
         """The caller of `mutate` is about to go on."""
         if turns:
-            self._in_loop(lambda: self.leave(entry_id, answer, turns - 1))
+            self._in_loop(lambda: self.leave(entries, answer, turns - 1))
         else:
-            self._uploads.left(entry_id, answer)
+            self._uploads.left(entries, answer)
 
     async def wait_for_handlers(self, seconds: float) -> None:
         others = {task for task in self._handlers if task is not asyncio.current_task()}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Mapping, Optional, TypedDict
+from typing import Any, Callable, Dict, List, Mapping, Optional, TypedDict, cast
 
 from . import _shapes as shapes
+from ._shapes import SettledCounts
 
 
 class _Meta(TypedDict):
@@ -20,16 +21,34 @@ class Meta(_Meta, total=False):
     """What a handler learns about its outcome.
 
     `at` is when the entry settled, epoch milliseconds; `attempts` those of this generation; `deliveries` how
-    often the outcome was sent to a host, from 1; `requestId` the X-Request-Id of the last attempt.
+    often the outcome was sent to a host, from 1; `requestId` the X-Request-Id of the last attempt; `group`
+    that of the entry, when it is in one.
     """
 
     requestId: str
+    group: str
 
 
 class OutcomeError(shapes.OutcomeError, total=False):
     """Why an entry settled with an error, or why its answer could not be read."""
 
     partIndex: int  # Index of the part that decided, from 0; only with parts.
+
+
+class GroupOutcome(TypedDict):
+    """How a group ended; the handler of `on_group_settled` gets it. It holds no answers.
+
+    `at` is when the last member settled, epoch milliseconds; `generation` which life of the group this is,
+    from 1; `deliveries` how often it was sent to a host; `counts` has its members by how they ended, those of
+    earlier lives whose rows have gone too; `failed` the ids of those that ended with an error, the first 100.
+    """
+
+    group: str
+    at: int
+    generation: int
+    deliveries: int
+    counts: SettledCounts
+    failed: List[str]
 
 
 Settle = Callable[[Any, Any, Meta], object]
@@ -103,7 +122,14 @@ def meta_of(event: Mapping[str, Any]) -> Meta:
     }
     if "requestId" in event:
         meta["requestId"] = event["requestId"]
+    if "group" in event:
+        meta["group"] = event["group"]
     return meta
 
 
-__all__ = ["Meta", "OutcomeError", "Reading", "Settle"]
+def group_outcome_of(event: Mapping[str, Any]) -> GroupOutcome:
+    outcome = {name: value for name, value in event.items() if name != "eventId"}
+    return cast("GroupOutcome", outcome)
+
+
+__all__ = ["GroupOutcome", "Meta", "OutcomeError", "Reading", "Settle"]

@@ -8,8 +8,9 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import Future
-from typing import Any, Awaitable, Callable, Deque, Mapping, Optional, Tuple
+from typing import Any, Awaitable, Callable, Deque, Mapping, Optional, Sequence, Tuple
 
+from ._definition import Made
 from ._uploads import Uploads
 
 # A caller's next lines run before the handler: nothing tells a thread that another has left a function.
@@ -106,7 +107,7 @@ class Threads:
         self._pool = Pool(max_handlers)
         self._teller = Worker("outtray-listeners", self._tell)
         self._timer = Worker("outtray-timer", self._tick)
-        self._leaving: Deque[Tuple[float, str, "Future[Any]"]] = deque()
+        self._leaving: Deque[Tuple[float, Sequence[Made], "Future[Any]"]] = deque()
 
     def serve(self, uploads: Uploads) -> None:
         self._uploads = uploads
@@ -120,9 +121,9 @@ class Threads:
     def arm(self) -> None:
         self._timer.wake()
 
-    def leave(self, entry_id: str, answer: "Future[Any]") -> None:
+    def leave(self, entries: Sequence[Made], answer: "Future[Any]") -> None:
         """The caller of `mutate` is about to return."""
-        self._leaving.append((time.monotonic() + AFTER_MUTATE_S, entry_id, answer))
+        self._leaving.append((time.monotonic() + AFTER_MUTATE_S, entries, answer))
         self._timer.wake()
 
     def wait_for_handlers(self, seconds: float) -> None:
@@ -149,8 +150,8 @@ class Threads:
     def _tick(self) -> Optional[float]:
         now = time.monotonic()
         while self._leaving and self._leaving[0][0] <= now:
-            _, entry_id, answer = self._leaving.popleft()
-            self._uploads.left(entry_id, answer)
+            _, entries, answer = self._leaving.popleft()
+            self._uploads.left(entries, answer)
         due = self._uploads.tick()
         leaving = self._leaving[0][0] if self._leaving else None
         return min((one for one in (due, leaving) if one is not None), default=None)

@@ -5,6 +5,7 @@ A client brings what differs, its `Shell`: where handlers run, and where listene
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
@@ -19,6 +20,7 @@ from typing import (
     Mapping,
     Optional,
     Protocol,
+    Sequence,
     Tuple,
     Union,
     cast,
@@ -26,17 +28,22 @@ from typing import (
 
 from . import _definition as definition
 from ._backlog import Backlog
-from ._definition import UNSET, Definitions, HeadersProvider, Spec, Unset
-from ._delivery import Acknowledge, Delivery, Handle, Order, Show, Warn
+from ._definition import UNSET, Definitions, HeadersProvider, Made, Spec, Unset
+from ._delivery import Acknowledge, Delivery, Handle, Order, Show, Warn, is_of_group
 from ._errors import ForkedError, InvalidError, OuttrayError, SidecarExited
-from ._json import Text, object_text
-from ._protocol import EVENTS
+from ._json import Text, list_text, object_text
+from ._options import Options
+from ._outcome import GroupOutcome, group_outcome_of
 from ._session import Link
 
 Sink = Callable[[str, object], None]
 EventListener = Callable[[Any], object]
+GroupHandler = Callable[[GroupOutcome], object]
 GONE = ("E_CLOSED", "E_SIDECAR_EXITED")
-SHOWN = ("state", "progress", "attempt")
+SHOWN = ("state", "progress", "attempt", "group")
+# Of each subscription, since a later one would bring back what was released. Others are asked for when
+# somebody wants them: they cost the sidecar work, and an outcome that nobody acknowledges is kept.
+ALWAYS = ("state", "progress", "attempt", "settled")
 SUBSCRIBE_AGAIN_S = (1.0, 60.0)
 log = logging.getLogger("outtray")
 
@@ -86,6 +93,8 @@ class Uploads:
         self._delivery = Delivery(self.definitions.has, clock)
         self._backlog = Backlog()
         self._listeners: List[Tuple[str, EventListener, object]] = []
+        self._group_handler: Optional[GroupHandler] = None
+        self._more_events: Tuple[str, ...] = ()
         self._configured = False
         self._pid = os.getpid()
         self._network: Optional[Text] = None
@@ -98,6 +107,8 @@ class Uploads:
     def event(self, method: str, params: Any) -> None:
         if method == "settled":
             self._carry_out(lambda: self._delivery.settled(params))
+        elif method == "groupSettled":
+            self._carry_out(lambda: self._delivery.group_settled(params))
         elif method == "resync":
             self._walk(None)
         elif method in SHOWN and isinstance(params, dict):
@@ -113,7 +124,7 @@ class Uploads:
 
     def greetings(self) -> List[Tuple[str, Text]]:
         calls = [] if self._network is None else [("setNetwork", self._network)]
-        return calls + ([("subscribe", subscription())] if self._configured else [])
+        return calls + ([("subscribe", subscription(self._more_events))] if self._configured else [])
 
     # For the clients.
 
@@ -131,20 +142,36 @@ class Uploads:
         with self._lock:
             self.definitions.add(spec)
 
-    def enqueue(self, key: str, vars: Any, given_id: Optional[str]) -> Tuple[str, "Future[Any]"]:
-        """Sends one enqueue; `left` must follow when its caller has the answer or has gone."""
-        entry_id, params = self.definitions.enqueue(key, vars, given_id)
+    def on_group_settled(self, handler: GroupHandler) -> None:
+        if not callable(handler):
+            why = f"on_group_settled: handler must be a function, got {type(handler).__name__}"
+            raise InvalidError(why, "handler")
+        if self._group_handler is not None:
+            self.warn("on_group_settled was called again; the newer handler counts")
         with self._lock:
-            self._delivery.mutate_began(entry_id)
-        try:
-            return entry_id, self._link.call("enqueue", params)
-        except BaseException:
-            self._mutate_ended(entry_id)
-            raise
+            self._group_handler = handler
+            self._delivery.takes_groups = True
+        self._include("groupSettled")
 
-    def left(self, entry_id: str, answer: "Future[Any]") -> None:
+    def make(self, key: str, vars: Any, given_id: Optional[str], options: Options) -> Made:
+        return self.definitions.enqueue(key, vars, given_id, options)
+
+    def enqueue(self, made: Made) -> "Future[Any]":
+        """Sends one enqueue; `left` must follow when its caller has the answer or has gone."""
+        return self._enqueue("enqueue", made.params, [made])
+
+    def enqueue_all(self, entries: Sequence[Made]) -> "Future[Any]":
+        """The same for many, which are taken together."""
+        params = object_text([("entries", list_text(one.params for one in entries))])
+        return self._enqueue("enqueueAll", params, entries)
+
+    def left(self, entries: Sequence[Made], answer: "Future[Any]") -> None:
         """The caller of `enqueue` is about to have the answer, or gave up waiting for it."""
-        answer.add_done_callback(lambda _: self._mutate_ended(entry_id))
+        answer.add_done_callback(lambda _: self._mutates_ended(entries))
+
+    def warn_late(self, entries: Sequence[Made], seconds: float) -> None:
+        what = entries[0].id if len(entries) == 1 else f"{len(entries)} steps"
+        self.warn(f"enqueue of {what} has no answer after {seconds:g} s; still waiting")
 
     def call(self, method: str, params: Iterable[Tuple[str, Any]] = ()) -> "Future[Any]":
         text = object_text(params)
@@ -178,7 +205,7 @@ class Uploads:
 
     def subscribe(self) -> "Future[Any]":
         """Subscribes, for the first time or for what was released; tries again by itself when refused."""
-        answer = self._link.call("subscribe", subscription())
+        answer = self._link.call("subscribe", subscription(self._more_events))
         self._configured = True
         done: "Future[Any]" = Future()
 
@@ -208,10 +235,15 @@ class Uploads:
         entry = (name, function, object())
         with self._lock:
             self._listeners.append(entry)
+        if name not in ALWAYS:
+            self._include(name)
         return Subscription(lambda: self._forget(entry))
 
     def begin(self, event: Mapping[str, Any]) -> object:
         """Calls the handler; what it returns may have to be awaited."""
+        if is_of_group(event):
+            handler = self._group_handler
+            return None if handler is None else handler(group_outcome_of(event))
         return self.definitions.reading(event["key"]).begin(event)
 
     def finish(self, event: Mapping[str, Any], error: Optional[BaseException]) -> None:
@@ -254,8 +286,29 @@ class Uploads:
         with self._lock:
             return self._delivery.running
 
-    def _mutate_ended(self, entry_id: str) -> None:
-        self._carry_out(lambda: self._delivery.mutate_ended(entry_id))
+    def _include(self, event: str) -> None:
+        """Asks for an event that is not part of every subscription."""
+        with self._lock:
+            if event in self._more_events:
+                return
+            self._more_events += (event,)
+            late = self._configured
+        if late:
+            self._subscribe_again()
+
+    def _enqueue(self, method: str, params: Text, entries: Sequence[Made]) -> "Future[Any]":
+        with self._lock:
+            for one in entries:
+                self._delivery.mutate_began(one.id, one.group)
+        try:
+            return self._link.call(method, params)
+        except BaseException:
+            self._mutates_ended(entries)
+            raise
+
+    def _mutates_ended(self, entries: Sequence[Made]) -> None:
+        for one in entries:
+            self._carry_out(functools.partial(self._delivery.mutate_ended, one.id, one.group))
 
     def _carry_out(self, decide: Callable[[], List[Order]]) -> None:
         with self._lock:
@@ -336,9 +389,9 @@ class Uploads:
             self._listeners.remove(entry)
 
 
-def subscription() -> Text:
-    """The params of subscribe: every event, since a later subscribe would bring back what was released."""
-    return object_text([("events", [name for name in EVENTS if name != "resync"])])
+def subscription(more: Sequence[str] = ()) -> Text:
+    """The params of subscribe."""
+    return object_text([("events", [*ALWAYS, *more])])
 
 
 __all__ = ["UNSET", "Shell", "Subscription", "Uploads"]

@@ -5,8 +5,9 @@
     ...
     sidecar.settle(note_id, response={"body": "{}"})     # returns once the handler is through
 
-It keeps rows and the journal of outcomes, but knows neither same-id rules nor the merging of headers; script
-those with `fail_next` and `seed_unacknowledged`.
+It keeps rows and the journal of outcomes, but knows neither same-id rules, deadlines, nor the merging of
+headers; script those with `fail_next` and `seed_unacknowledged`. Pipelines are real: what waits, for what and
+in which lane, the values that are bound, and the ends of groups.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Tuple
 
 from ._errors import ClosedError, InvalidError, SidecarExited, error_of
-from ._fakequeue import FakeQueue, NotAcknowledged
+from ._fakequeue import FakeQueue, Held, NotAcknowledged, name_of
 from ._json import Text
 from ._protocol import ERROR_NUMBERS
 from ._session import Listener
+
+
+# Errors with which an entry may end that was not sent.
+UNSENT = ("expired", "dependency")
 
 
 class FakeSidecar(FakeQueue):
@@ -36,7 +41,7 @@ class FakeSidecar(FakeQueue):
         self._timeout = ack_timeout_ms / 1000
         self._listener: Optional[Listener] = None
         self._failures: Dict[str, Deque[Tuple[str, str]]] = {}
-        self._held_calls: Deque[Tuple[Dict[str, Any], "Future[Any]"]] = deque()
+        self._held_calls: Deque[Tuple[str, Dict[str, Any], "Future[Any]"]] = deque()
         self._hold = False
         self._holding = False
 
@@ -58,9 +63,9 @@ class FakeSidecar(FakeQueue):
                 answer.set_exception(ClosedError())
                 return answer
             self.calls.append((method, given))
-            if method == "enqueue" and (self._hold or self._holding):
+            if method in ("enqueue", "enqueueAll") and (self._hold or self._holding):
                 self._hold, self._holding = False, True
-                self._held_calls.append((given, answer))
+                self._held_calls.append((method, given, answer))
                 return answer
         self._run(method, given, answer)
         return answer
@@ -71,7 +76,7 @@ class FakeSidecar(FakeQueue):
             self._listener = None
             self._forget_connection()
             held, self._held_calls, self._holding = list(self._held_calls), deque(), False
-        for _, answer in held:
+        for _, _, answer in held:
             answer.set_exception(ClosedError())
 
     # What a test calls.
@@ -86,36 +91,47 @@ class FakeSidecar(FakeQueue):
     def unacknowledged(self) -> List[Dict[str, Any]]:
         """Copies of the outcomes in the journal, oldest first."""
         with self._lock:
-            return copy.deepcopy(list(self._journal.values()))
+            return copy.deepcopy([event for event in self._journal.values() if "id" in event])
+
+    @property
+    def unacknowledged_groups(self) -> List[Dict[str, Any]]:
+        """The same for the outcomes of groups."""
+        with self._lock:
+            return copy.deepcopy([event for event in self._journal.values() if "id" not in event])
 
     def settle(self, id: str, kind: str = "completed", **changes: Any) -> None:
-        """Settles an entry and returns once its outcome is acknowledged.
+        """Settles an entry and returns once its outcome is acknowledged, and what ended with it: entries that
+        settle since it did not complete, and its group where the client hears of groups.
 
         `changes` are members of the outcome, such as `response={"status": 200, "body": "{}"}` or
-        `error={"errorKind": "http"}`. Raises NotAcknowledged when the outcome is released, or not
-        acknowledged within `ack_timeout_ms`; OuttrayError when `fail_next("settle", ...)` said so; KeyError
-        for an id that has no row.
+        `error={"errorKind": "http"}`; bound values are taken from body and headers. Raises NotAcknowledged
+        when an outcome is released, or not acknowledged within `ack_timeout_ms`; Held for an entry that
+        cannot have been sent, since it waits for others or its turn; OuttrayError when
+        `fail_next("settle", ...)` said so; KeyError for an id that has no row.
         """
-        event_id, waiter = self._settle(id, kind, changes)
-        try:
-            waiter.result(self._timeout)
-        except FutureTimeout:
-            raise self._late(event_id) from None
+        for event_id, waiter in self._settle(id, kind, changes):
+            try:
+                waiter.result(self._timeout)
+            except FutureTimeout:
+                raise self._late(event_id) from None
 
     async def settle_async(self, id: str, kind: str = "completed", **changes: Any) -> None:
         """As `settle`, for a test that runs in an event loop."""
-        event_id, waiter = self._settle(id, kind, changes)
-        try:
-            await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(waiter)), self._timeout)
-        except asyncio.TimeoutError:
-            raise self._late(event_id) from None
+        for event_id, waiter in self._settle(id, kind, changes):
+            try:
+                await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(waiter)), self._timeout)
+            except asyncio.TimeoutError:
+                raise self._late(event_id) from None
 
     def fail_next(self, method: str, code: str, message: str = "told to fail") -> None:
         """The next call of `method` (a name of the wire, or `settle`) fails with this code, once."""
         self._failures.setdefault(method, deque()).append((code, message))
 
     def hold_next(self, method: str = "enqueue") -> Callable[[], None]:
-        """The next enqueue, and those behind it, get no answer until what is returned is called."""
+        """The next enqueue, alone or of a pipeline, and those behind it, get no answer.
+
+        They get it when what is returned is called.
+        """
         if method != "enqueue":
             raise ValueError(f"hold_next holds enqueue only, not {method}")
         self._hold = True
@@ -198,23 +214,24 @@ class FakeSidecar(FakeQueue):
             return
         answer.set_result(copy.deepcopy(result))
         for name, params in events:
-            if name == "settled":
-                self._deliver(params["eventId"])
-            else:
-                self.emit(name, params)
+            self._tell(name, params)
 
     def _deliver(self, event_id: str) -> None:
         with self._lock:
             event = self._journal.get(event_id)
-            if event is None or "settled" not in self._events or event_id in self._out:
+            if event is None or name_of(event) not in self._events or event_id in self._out:
                 return
             self._out.add(event_id)
             event["deliveries"] += 1
-        self.emit("settled", event)
+        self.emit(name_of(event), event)
 
-    def _settle(self, id: str, kind: str, changes: Mapping[str, Any]) -> Tuple[str, "Future[None]"]:
-        waiter: "Future[None]" = Future()
-        waiter.set_running_or_notify_cancel()
+    def _tell(self, name: str, params: Mapping[str, Any]) -> None:
+        if name in ("settled", "groupSettled"):
+            self._deliver(params["eventId"])
+        else:
+            self.emit(name, params)
+
+    def _settle(self, id: str, kind: str, changes: Mapping[str, Any]) -> List[Tuple[str, "Future[None]"]]:
         if self._failures.get("settle"):
             code, message = self._failures["settle"].popleft()
             raise error_of(
@@ -222,16 +239,16 @@ class FakeSidecar(FakeQueue):
             )
         event = self.build_settled(id, kind, **changes)
         with self._lock:
-            self._waiters[event["eventId"]] = waiter
-            self._journal[event["eventId"]] = event
-            row = self._rows[id]
-            row["bytesSent"] = event["bytesSent"]
-            row["attempts"] = event["attempts"]
-            events = self._moved(row, event["state"])
+            unsent = kind == "cancelled" or event.get("error", {}).get("errorKind") in UNSENT
+            if not unsent:
+                self._check_free(id)
+            events = self._end([event])
+            heard = [params for name, params in events if name == "settled" or name in self._events]
+            waiters = {one["eventId"]: waiter_of() for one in heard if "eventId" in one}
+            self._waiters.update(waiters)
         for name, params in events:
-            self.emit(name, params)
-        self._deliver(event["eventId"])
-        return event["eventId"], waiter
+            self._tell(name, params)
+        return list(waiters.items())
 
     def _late(self, event_id: str) -> NotAcknowledged:
         with self._lock:
@@ -242,8 +259,14 @@ class FakeSidecar(FakeQueue):
     def _let_go(self) -> None:
         with self._lock:
             held, self._held_calls, self._holding = list(self._held_calls), deque(), False
-        for given, answer in held:
-            self._run("enqueue", given, answer)
+        for method, given, answer in held:
+            self._run(method, given, answer)
+
+
+def waiter_of() -> "Future[None]":
+    waiter: "Future[None]" = Future()
+    waiter.set_running_or_notify_cancel()
+    return waiter
 
 
 def create_fake_sidecar(*, ack_timeout_ms: int = 2000) -> FakeSidecar:
@@ -251,4 +274,4 @@ def create_fake_sidecar(*, ack_timeout_ms: int = 2000) -> FakeSidecar:
     return FakeSidecar(ack_timeout_ms=ack_timeout_ms)
 
 
-__all__ = ["FakeSidecar", "NotAcknowledged", "create_fake_sidecar"]
+__all__ = ["FakeSidecar", "Held", "NotAcknowledged", "create_fake_sidecar"]
