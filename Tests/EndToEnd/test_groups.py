@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from endtoend import rawserver
+from endtoend import deadline, rawserver
 from endtoend.frames import RPCError
 
 

@@ -19,8 +19,8 @@ import Testing
   /// `Tests/Protocol` reads the same file with Prometheus' own parser.
   @Test("Every figure of stats is in the page, as the recorded one has it")
   func page() throws {
-    let recorded = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
-      path: "stats.openmetrics")
+    let recorded = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .deletingLastPathComponent().appending(path: "Protocol/stats.openmetrics")
     let labels = [(name: "dir", value: "/var/lib/\"notes\"\\a\nb ü")]
     #expect(try text(OpenMetricsTests.stats, labels: labels) == String(contentsOf: recorded, encoding: .utf8))
   }

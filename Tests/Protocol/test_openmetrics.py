@@ -9,7 +9,7 @@ DIR = '/var/lib/"notes"\\a\nb ü'
 
 @pytest.fixture(scope="module")
 def page(root):
-    return root.joinpath("Tests/OuttrayProtocolTests/stats.openmetrics").read_text(encoding="utf-8")
+    return root.joinpath("Tests/Protocol/stats.openmetrics").read_text(encoding="utf-8")
 
 
 def figures(families):

@@ -162,6 +162,10 @@ func (c *Client) Server() Server {
 // handler starts any more; those that run have 5 s, or until ctx ends, to return and be acknowledged. Then
 // their context ends. A sidecar that does not end by itself within 7 s is ended by signals. Further calls
 // fail with ErrClosed; closing again does nothing. A handler must not call it: it would wait for itself.
+//
+// With [Options].Background the sidecar gets no signal: once the calls that were made are answered, within
+// about 2 s, or ctx has ended, Close returns and the sidecar goes on alone. A goroutine reaps it if it ends
+// before this program does; one that has nothing to do is reaped before Close returns.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	if c.closed {

@@ -18,7 +18,8 @@ func TestClient(t *testing.T) {
 	t.Run("B84: the client has the methods of the API and no others", func(t *testing.T) {
 		wanted := "AdvanceClock Cancel CancelGroup Close Configure Explain ExplainGroup GetRequests " +
 			"OnAttempt OnGroup OnGroupSettled OnProgress OnState Pause PauseGroups PauseKeys Ping Pipeline " +
-			"Redeliver Resume ResumeGroups ResumeKeys Retry Server SetNetwork SetWifiOnly Stats TakeDiagnostics UpdateHeaders"
+			"Redeliver Resume ResumeGroups ResumeKeys Retry Server SetNetwork SetWifiOnly Stats " +
+			"TakeDiagnostics UpdateHeaders"
 		client := reflect.TypeOf(&outtray.Client{})
 		names := []string{}
 		for at := 0; at < client.NumMethod(); at++ {

@@ -140,7 +140,9 @@ func ExamplePipeline() {
 		panic(err)
 	}
 
-	for _, settle := range []struct{ id, answer string }{{"7/photo", `{"id":31}`}, {"7/observation", `{"id":12}`}} {
+	for _, settle := range []struct{ id, answer string }{
+		{"7/photo", `{"id":31}`}, {"7/observation", `{"id":12}`},
+	} {
 		if err := sidecar.Settle(ctx, settle.id, outtraytest.Completed(201, settle.answer)); err != nil {
 			panic(err)
 		}

@@ -58,23 +58,24 @@ func TestGroups(t *testing.T) {
 		must(t, <-configured)
 		contains(t, w.sent(outtray.MethodSubscribe)[1], "groupSettled")
 	})
-	t.Run("D48: an outcome of an earlier run reaches the handler, and is acknowledged behind it", func(t *testing.T) {
-		w := newWorld(t)
-		w.sidecar.SeedGroupSettled(groupOutcome("e1"))
-		before := make(chan int, 2)
-		heard := listening(w, func() error {
-			before <- len(w.sidecar.Acknowledged())
-			return nil
+	t.Run("D48: an outcome of an earlier run reaches the handler, and is acknowledged behind it",
+		func(t *testing.T) {
+			w := newWorld(t)
+			w.sidecar.SeedGroupSettled(groupOutcome("e1"))
+			before := make(chan int, 2)
+			heard := listening(w, func() error {
+				before <- len(w.sidecar.Acknowledged())
+				return nil
+			})
+			w.configure()
+			w.acknowledged(1)
+			equal(t, "acknowledged before", <-before, 0)
+			equal(t, "heard", heard.all()[0], "g 2 [x] 5 1")
+			w.sidecar.Emit(outtray.EventGroupSettled, groupOutcome("e1"))
+			w.sidecar.Emit(outtray.EventGroupSettled, groupOutcome("e2"))
+			w.acknowledged(2)
+			equal(t, "heard", len(heard.all()), 2)
 		})
-		w.configure()
-		w.acknowledged(1)
-		equal(t, "acknowledged before", <-before, 0)
-		equal(t, "heard", heard.all()[0], "g 2 [x] 5 1")
-		w.sidecar.Emit(outtray.EventGroupSettled, groupOutcome("e1"))
-		w.sidecar.Emit(outtray.EventGroupSettled, groupOutcome("e2"))
-		w.acknowledged(2)
-		equal(t, "heard", len(heard.all()), 2)
-	})
 	t.Run("D48: a handler that fails or panics releases it with a warning; Redeliver brings it again",
 		func(t *testing.T) {
 			w := newWorld(t)

@@ -29,9 +29,9 @@ func OnFailure(rule FailureRule) MutateOption {
 	return func(m *mutation) { m.onFailure = rule }
 }
 
-// Bind takes a value from the answer of an entry, which then counts as in [After] (rule D46). The request uses
-// it by its name, of letters, digits and _; see [Bound]. A value that is not there settles the entry with
-// [ErrorKindDependency]. At most 64 names.
+// Bind takes a value from the answer of an entry, which then counts as in [After] (rule D46). The request
+// uses it by its name, of letters, digits and _; see [Bound]. A value that is not there settles the entry
+// with [ErrorKindDependency]. At most 64 names.
 func Bind(name string, value Binding) MutateOption {
 	return func(m *mutation) {
 		bind := map[string]Binding{name: value}
@@ -56,8 +56,8 @@ func Lane(lane string) MutateOption {
 	return func(m *mutation) { m.lane = &lane }
 }
 
-// Group names entries that belong together (rule D48), with 1 to 256 bytes: they are paused, cancelled, listed
-// and explained by it, and [Client.OnGroupSettled] hears of their end.
+// Group names entries that belong together (rule D48), with 1 to 256 bytes: they are paused, cancelled,
+// listed and explained by it, and [Client.OnGroupSettled] hears of their end.
 func Group(group string) MutateOption {
 	return func(m *mutation) { m.group = &group }
 }
@@ -74,8 +74,8 @@ func Deadline(limit time.Duration) MutateOption {
 	return func(m *mutation) { m.deadline = &limit }
 }
 
-// GroupDeadline is a Deadline for every member of the group, from the first attempt of any (rule D49). It goes
-// with Group.
+// GroupDeadline is a Deadline for every member of the group, from the first attempt of any (rule D49). It
+// goes with Group.
 func GroupDeadline(limit time.Duration) MutateOption {
 	return func(m *mutation) { m.groupDeadline = &limit }
 }

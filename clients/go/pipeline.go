@@ -33,8 +33,8 @@ func (c *Client) Pipeline(options ...MutateOption) *Pipeline {
 }
 
 // AddTo adds a request to a pipeline, with the options of Mutate. Its Request runs and is checked at once;
-// Enqueue fails with what was wrong first. Without an [ID] it gets a version 4 UUID. A step that is added after
-// an Enqueue goes with the next one.
+// Enqueue fails with what was wrong first. Without an [ID] it gets a version 4 UUID. A step that is added
+// after an Enqueue goes with the next one.
 func (d *Defined[V]) AddTo(p *Pipeline, vars V, options ...MutateOption) *Step {
 	var m mutation
 	for _, option := range p.options {
@@ -71,7 +71,8 @@ func (d *Defined[V]) AddTo(p *Pipeline, vars V, options ...MutateOption) *Step {
 // ID names the entry, for [After], also before it is enqueued.
 func (s *Step) ID() string { return s.id }
 
-// Pointer is the value at a JSON Pointer (RFC 6901) in the body of its answer, for [Bind]; empty is all of it.
+// Pointer is the value at a JSON Pointer (RFC 6901) in the body of its answer, for [Bind]; empty is all of
+// it.
 func (s *Step) Pointer(pointer string) Binding { return PointerTo(s.id, pointer) }
 
 // Header is a header of its answer, by its name in any case, for [Bind].

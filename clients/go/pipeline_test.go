@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 	})
 	long := strings.Repeat("x", 257)
 	many := func(count int) []string { return strings.Split(strings.Repeat("a,", count-1)+"a", ",") }
-	bind := func(name string, binding outtray.Binding) outtray.MutateOption { return outtray.Bind(name, binding) }
+	bind := outtray.Bind
 	for _, wrong := range []struct {
 		number, path, why string
 		option            outtray.MutateOption
@@ -83,7 +83,8 @@ func TestBound(t *testing.T) {
 	t.Run("D46: a bound value prints as {name} and is written as $bind", func(t *testing.T) {
 		w := newWorld(t)
 		defined := with(w, func(bound outtray.Bound) outtray.Descriptor {
-			return outtray.Descriptor{URL: fmt.Sprintf("https://api.test/o/%v?a=%s", bound.Value("x"), bound.Value("x")),
+			return outtray.Descriptor{
+				URL:     fmt.Sprintf("https://api.test/o/%v?a=%s", bound.Value("x"), bound.Value("x")),
 				Headers: map[string]string{"X-Of": bound.Value("x").String() + ` {"a":1}`},
 				Data:    map[string]any{"id": bound.Value("x"), "list": []any{bound.Value("x"), 1}}}
 		})
@@ -116,7 +117,9 @@ func TestBound(t *testing.T) {
 		{"request.url", "holds {y}", func(outtray.Bound) outtray.Descriptor {
 			return outtray.Descriptor{URL: url + "{y}"}
 		}},
-		{"request.url", "%7B", func(outtray.Bound) outtray.Descriptor { return outtray.Descriptor{URL: url + "{}"} }},
+		{"request.url", "%7B", func(outtray.Bound) outtray.Descriptor {
+			return outtray.Descriptor{URL: url + "{}"}
+		}},
 		{"request.url", "behind the authority", func(outtray.Bound) outtray.Descriptor {
 			return outtray.Descriptor{URL: "https://{x}.test/"}
 		}},
@@ -127,7 +130,8 @@ func TestBound(t *testing.T) {
 			return outtray.Descriptor{URL: url, Headers: map[string]string{"A": "{y}"}}
 		}},
 		{"request.parts[0].url", "holds {y}", func(outtray.Bound) outtray.Descriptor {
-			return outtray.Descriptor{File: "/f", Parts: []outtray.Part{{URL: url + "{y}", Range: outtray.Range{End: 1}}}}
+			return outtray.Descriptor{
+				File: "/f", Parts: []outtray.Part{{URL: url + "{y}", Range: outtray.Range{End: 1}}}}
 		}},
 		{"request.data.a[1]", "names y", func(outtray.Bound) outtray.Descriptor {
 			return outtray.Descriptor{URL: url, Data: map[string]any{"a": []any{1, map[string]string{"$bind": "y"}}}}
@@ -160,27 +164,28 @@ func TestBound(t *testing.T) {
 }
 
 func TestPipeline(t *testing.T) {
-	t.Run("D50: one call with all steps in order, nothing before it; its options are defaults", func(t *testing.T) {
-		w := newWorld(t)
-		defined := define(w, noteDefinition())
-		p := w.client.Pipeline(outtray.Group("g"), outtray.Lane("l"))
-		first := defined.AddTo(p, note{"1"})
-		told := []string{}
-		second := defined.AddTo(p, note{"2"}, outtray.ID("2"), outtray.After(first.ID()), outtray.Lane("other"),
-			outtray.OnAccepted(func(accepted outtray.Accepted) { told = append(told, accepted.ID) }))
-		equal(t, "calls", len(w.sidecar.Calls()), 0)
-		all, err := p.Enqueue(ctx)
-		must(t, err)
-		equal(t, "calls", len(w.sidecar.Calls()), 1)
-		enqueued := w.sidecar.Enqueued()
-		equal(t, "entries", fmt.Sprint(len(all), len(enqueued)), "2 2")
-		equal(t, "first", fmt.Sprint(enqueued[0].ID == first.ID(), enqueued[0].Group, enqueued[0].Lane), "truegl")
-		equal(t, "second", fmt.Sprint(enqueued[1].ID, enqueued[1].Group, enqueued[1].Lane, enqueued[1].After),
-			fmt.Sprint("2", "g", "other", []string{first.ID()}))
-		equal(t, "row", second.Accepted().Row.Group, "g")
-		equal(t, "in order", all[1].ID, second.ID())
-		equal(t, "told", fmt.Sprint(told), "[2]")
-	})
+	t.Run("D50: one call with all steps in order, nothing before it; its options are defaults",
+		func(t *testing.T) {
+			w := newWorld(t)
+			defined := define(w, noteDefinition())
+			p := w.client.Pipeline(outtray.Group("g"), outtray.Lane("l"))
+			first := defined.AddTo(p, note{"1"})
+			told := []string{}
+			second := defined.AddTo(p, note{"2"}, outtray.ID("2"), outtray.After(first.ID()), outtray.Lane("other"),
+				outtray.OnAccepted(func(accepted outtray.Accepted) { told = append(told, accepted.ID) }))
+			equal(t, "calls", len(w.sidecar.Calls()), 0)
+			all, err := p.Enqueue(ctx)
+			must(t, err)
+			equal(t, "calls", len(w.sidecar.Calls()), 1)
+			enqueued := w.sidecar.Enqueued()
+			equal(t, "entries", fmt.Sprint(len(all), len(enqueued)), "2 2")
+			equal(t, "first", fmt.Sprint(enqueued[0].ID == first.ID(), enqueued[0].Group, enqueued[0].Lane), "truegl")
+			equal(t, "second", fmt.Sprint(enqueued[1].ID, enqueued[1].Group, enqueued[1].Lane, enqueued[1].After),
+				fmt.Sprint("2", "g", "other", []string{first.ID()}))
+			equal(t, "row", second.Accepted().Row.Group, "g")
+			equal(t, "in order", all[1].ID, second.ID())
+			equal(t, "told", fmt.Sprint(told), "[2]")
+		})
 	t.Run("D50: an error names the step, and nothing is sent", func(t *testing.T) {
 		w := newWorld(t)
 		good, bad := define(w, noteDefinition()), raw(w, outtray.Descriptor{URL: url, Method: "HEAD"})
@@ -257,7 +262,8 @@ func TestPipeline(t *testing.T) {
 		release := w.sidecar.HoldNext(outtray.MethodEnqueueAll)
 		enqueued := make(chan error)
 		p := w.client.Pipeline(outtray.Group("g"))
-		defined.AddTo(p, note{}, outtray.ID("a"), outtray.OnAccepted(func(outtray.Accepted) { heard.add("accepted") }))
+		defined.AddTo(p, note{}, outtray.ID("a"),
+			outtray.OnAccepted(func(outtray.Accepted) { heard.add("accepted") }))
 		go func() {
 			_, err := p.Enqueue(ctx)
 			enqueued <- err

@@ -15,8 +15,8 @@ const (
 	// The sidecar promises to be gone 5 s after its input ended.
 	closeGrace = 7 * time.Second
 	termGrace  = 3 * time.Second
-	// One that may go on alone, and has nothing to do, is gone by then.
-	aloneGrace = time.Second
+	// One that may go on alone, and has nothing to do, is gone so soon after its last answer.
+	aloneGrace = 200 * time.Millisecond
 	// Its last frames may still lie in the pipe after the exit; and what inherited the pipe may hold it open.
 	lastBytes = time.Second
 	// Status and reason of a process whose pipes broke are worth this wait.
@@ -33,12 +33,15 @@ type process struct {
 	errors  *os.File
 	outbox  outbox
 	tail    tail
+	// heardAll is closed when its output has ended.
+	heardAll chan struct{}
 	// gone is closed when the child is reaped and its output is read; exit says how it ended.
 	gone chan struct{}
 	exit *ExitError
 
-	mu       sync.Mutex
-	released bool
+	mu sync.Mutex
+	// alone: it is left to itself, and may close its pipes before it ends.
+	alone bool
 }
 
 // startProcess runs b. bytes gets its output in pieces, which it may not keep; ended is called when the
@@ -59,7 +62,8 @@ func startProcess(b binary, arguments, env []string, log io.Writer, bytes func([
 		closeAll(ours)
 		return nil, explainStart(b, err)
 	}
-	p := &process{command: command, input: ours[0], output: ours[1], errors: ours[2], gone: make(chan struct{})}
+	p := &process{command: command, input: ours[0], output: ours[1], errors: ours[2],
+		heardAll: make(chan struct{}), gone: make(chan struct{})}
 	p.outbox.ready = sync.NewCond(&p.outbox.mu)
 	p.run(log, bytes, ended)
 	return p, nil
@@ -89,7 +93,7 @@ func closeAll(files []*os.File) {
 }
 
 func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError)) {
-	read, drained, exited := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	drained, exited := make(chan struct{}), make(chan struct{})
 	go func() {
 		whole := p.outbox.writeTo(p.input)
 		p.input.Close()
@@ -98,7 +102,7 @@ func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError))
 		}
 	}()
 	go func() {
-		defer close(read)
+		defer close(p.heardAll)
 		readAll(p.output, bytes)
 		p.expectExit(exited)
 	}()
@@ -117,7 +121,7 @@ func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError))
 		late := time.Now().Add(lastBytes)
 		p.output.SetReadDeadline(late)
 		p.errors.SetReadDeadline(late)
-		<-read
+		<-p.heardAll
 		p.output.Close()
 		select {
 		case <-drained:
@@ -136,9 +140,9 @@ func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError))
 // nobody.
 func (p *process) expectExit(exited <-chan struct{}) {
 	p.mu.Lock()
-	released := p.released
+	alone := p.alone
 	p.mu.Unlock()
-	if released {
+	if alone {
 		return
 	}
 	timer := time.NewTimer(brokenPipe)
@@ -164,15 +168,9 @@ func exitOf(state *os.ProcessState, err error, stderr string) *ExitError {
 }
 
 // close ends the child and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL. The end of
-// ctx shortens the waits. One that may go on alone is left to itself after a short wait.
-func (p *process) close(ctx context.Context, alone bool) {
+// ctx shortens the waits.
+func (p *process) close(ctx context.Context) {
 	p.outbox.close()
-	if alone {
-		if !p.endsWithin(ctx, aloneGrace) {
-			p.release()
-		}
-		return
-	}
 	if p.endsWithin(ctx, closeGrace) {
 		return
 	}
@@ -184,31 +182,39 @@ func (p *process) close(ctx context.Context, alone bool) {
 	<-p.gone
 }
 
+// leave ends stdin and lets the child go on, without a signal. It closes its output once what it had read is
+// answered; that is waited for, less patiently once ctx has ended. Only the goroutine that reaps the child
+// stays until its end.
+func (p *process) leave(ctx context.Context) {
+	p.mu.Lock()
+	p.alone = true
+	p.mu.Unlock()
+	p.outbox.close()
+	if closesWithin(ctx, p.heardAll, closeGrace) && p.endsWithin(ctx, aloneGrace) {
+		return
+	}
+	closeAll([]*os.File{p.input, p.output, p.errors})
+}
+
 func (p *process) endsWithin(ctx context.Context, limit time.Duration) bool {
+	return closesWithin(ctx, p.gone, limit)
+}
+
+func closesWithin(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
-	case <-p.gone:
+	case <-done:
 		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
 	select {
-	case <-p.gone:
+	case <-done:
 		return true
 	default:
 		return false
 	}
-}
-
-// release lets go of the pipes. Only the goroutine that reaps the child stays until its end.
-func (p *process) release() {
-	p.mu.Lock()
-	p.released = true
-	p.mu.Unlock()
-	p.input.Close()
-	p.output.SetReadDeadline(time.Now())
-	p.errors.SetReadDeadline(time.Now())
 }
 
 func readAll(file *os.File, take func([]byte)) {

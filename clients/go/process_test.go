@@ -76,6 +76,7 @@ func playSidecar(role string) {
 	}
 	if role == "lingering" {
 		fmt.Fprintln(os.Stderr, strings.Join(os.Args[1:], " "))
+		os.Stdout.Close()
 		for start := time.Now(); time.Since(start) < 10*time.Second; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(os.Getenv("OUTTRAY_TEST_FILE")); err == nil {
 				return

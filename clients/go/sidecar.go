@@ -163,7 +163,11 @@ func (l *processLink) Err() error {
 }
 
 func (l *processLink) Close(ctx context.Context) {
-	l.process.close(ctx, l.alone)
+	if l.alone {
+		l.process.leave(ctx)
+	} else {
+		l.process.close(ctx)
+	}
 	// One that goes on alone has not ended; its calls have.
 	l.connection.fail(&Error{Code: ErrClosed, Message: "the client is closed"})
 }

@@ -297,7 +297,8 @@ func (l *links) waits() (ids []string) {
 
 // needsAttempt tells whether an outcome can only be that of a request that was sent.
 func needsAttempt(event outtray.Settled) bool {
-	return event.Kind == "completed" || event.Error != nil && event.Error.ErrorKind != outtray.ErrorKindExpired &&
+	return event.Kind == "completed" || event.Error != nil &&
+		event.Error.ErrorKind != outtray.ErrorKindExpired &&
 		event.Error.ErrorKind != outtray.ErrorKindDependency
 }
 

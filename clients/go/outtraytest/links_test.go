@@ -64,8 +64,10 @@ func TestDependencies(t *testing.T) {
 	})
 	t.Run("D45, D50: unknown ids and circles are refused, and nothing is kept", func(t *testing.T) {
 		sidecar, client, defined := open(t, good)
-		refused(t, enqueue(client, defined, nil, step{id: "a"}, after("b", "nobody")), "entries[1].after[0]: names no")
-		refused(t, enqueue(client, defined, nil, after("a", "b"), after("b", "c"), after("c", "a")), "makes a circle")
+		refused(t, enqueue(client, defined, nil, step{id: "a"}, after("b", "nobody")),
+			"entries[1].after[0]: names no")
+		refused(t, enqueue(client, defined, nil, after("a", "b"), after("b", "c"), after("c", "a")),
+			"makes a circle")
 		wanted(t, "rows", states(sidecar), "")
 		must(t, enqueue(client, defined, nil, step{id: "a"}, after("b", "a")))
 		refused(t, enqueue(client, defined, nil, after("a", "b")), "makes a circle")
@@ -82,7 +84,8 @@ func TestDependencies(t *testing.T) {
 
 func TestValues(t *testing.T) {
 	// bound gives a pipeline of a and of b, which takes one value of it in its URL, a header and its data.
-	bound := func(t *testing.T, binding outtray.Binding) (*outtraytest.Sidecar, *outtray.Client, *outtray.Pipeline) {
+	bound := func(t *testing.T, binding outtray.Binding) (
+		*outtraytest.Sidecar, *outtray.Client, *outtray.Pipeline) {
 		t.Helper()
 		sidecar, client, defined := open(t, good)
 		must(t, client.Configure(ctx, outtray.Settings{}))
@@ -122,7 +125,8 @@ func TestValues(t *testing.T) {
 	})
 	t.Run("D46: a value that is not there settles with dependency; an object cannot stand in a URL",
 		func(t *testing.T) {
-			for _, binding := range []outtray.Binding{outtray.PointerTo("a", "/nobody"), outtray.PointerTo("a", "/a~1b/2"),
+			for _, binding := range []outtray.Binding{
+				outtray.PointerTo("a", "/nobody"), outtray.PointerTo("a", "/a~1b/2"),
 				outtray.PointerTo("a", "/id/x"), outtray.HeaderOf("a", "Location")} {
 				sidecar, _, _ := bound(t, binding)
 				must(t, sidecar.Settle(ctx, "a", completed))
@@ -133,58 +137,60 @@ func TestValues(t *testing.T) {
 			_, err := sidecar.Sent("b")
 			refused(t, err, "must be a string, a number, true or false")
 		})
-	t.Run("D42, D46: enqueued again it has the values that it had; a new one comes too late", func(t *testing.T) {
-		sidecar, client, p := bound(t, outtray.PointerTo("a", "/id"))
-		must(t, sidecar.Settle(ctx, "a", completed))
-		all, err := p.Enqueue(ctx)
-		must(t, err)
-		wanted(t, "kept", all[0].Disposition, "kept")
-		sent, err := sidecar.Sent("b")
-		must(t, err)
-		wanted(t, "url", sent.URL, "https://api.test/7")
-		late, err := outtray.Define(client, outtray.Definition[outtray.NoVars, outtray.Response]{Key: "late",
-			Request: func(outtray.NoVars) (outtray.Descriptor, error) {
-				return outtray.Descriptor{URL: "https://api.test/"}, nil
-			}})
-		must(t, err)
-		_, err = late.Mutate(ctx, nil, outtray.Bind("x", outtray.PointerTo("a", "/id")))
-		refused(t, err, "answer was acknowledged")
-		must(t, sidecar.Settle(ctx, "b", completed))
-		wanted(t, "rows", states(sidecar), "")
-	})
+	t.Run("D42, D46: enqueued again it has the values that it had; a new one comes too late",
+		func(t *testing.T) {
+			sidecar, client, p := bound(t, outtray.PointerTo("a", "/id"))
+			must(t, sidecar.Settle(ctx, "a", completed))
+			all, err := p.Enqueue(ctx)
+			must(t, err)
+			wanted(t, "kept", all[0].Disposition, "kept")
+			sent, err := sidecar.Sent("b")
+			must(t, err)
+			wanted(t, "url", sent.URL, "https://api.test/7")
+			late, err := outtray.Define(client, outtray.Definition[outtray.NoVars, outtray.Response]{Key: "late",
+				Request: func(outtray.NoVars) (outtray.Descriptor, error) {
+					return outtray.Descriptor{URL: "https://api.test/"}, nil
+				}})
+			must(t, err)
+			_, err = late.Mutate(ctx, nil, outtray.Bind("x", outtray.PointerTo("a", "/id")))
+			refused(t, err, "answer was acknowledged")
+			must(t, sidecar.Settle(ctx, "b", completed))
+			wanted(t, "rows", states(sidecar), "")
+		})
 }
 
 func TestGroups(t *testing.T) {
 	group := []outtray.MutateOption{outtray.Group("g")}
-	t.Run("D42, D48: a group settles with its last member; rows stay until that is acknowledged", func(t *testing.T) {
-		sidecar, client, defined := open(t, good)
-		told := make(chan outtray.GroupSettled, 4)
-		hold := make(chan bool)
-		client.OnGroupSettled(func(_ context.Context, settled outtray.GroupSettled) error {
-			told <- settled
-			<-hold
-			return nil
+	t.Run("D42, D48: a group settles with its last member; rows stay until that is acknowledged",
+		func(t *testing.T) {
+			sidecar, client, defined := open(t, good)
+			told := make(chan outtray.GroupSettled, 4)
+			hold := make(chan bool)
+			client.OnGroupSettled(func(_ context.Context, settled outtray.GroupSettled) error {
+				told <- settled
+				<-hold
+				return nil
+			})
+			must(t, client.Configure(ctx, outtray.Settings{}))
+			must(t, enqueue(client, defined, group, step{id: "a"}, step{id: "b"}, step{id: "c"}))
+			refused(t, sidecar.AwaitGroup(ctx, "g"), "has not settled")
+			must(t, sidecar.Settle(ctx, "a", completed))
+			must(t, sidecar.Settle(ctx, "b", outtraytest.Failed(outtray.ErrorKindHttp, "422")))
+			must(t, sidecar.Settle(ctx, "c", outtraytest.Cancelled()))
+			settled := <-told
+			wanted(t, "counts", settled.Counts, "{1 1 1}")
+			wanted(t, "failed", fmt.Sprint(settled.Failed, settled.Generation), "[b] 1")
+			wanted(t, "rows", states(sidecar), "a:completed b:error")
+			close(hold)
+			must(t, sidecar.AwaitGroup(ctx, "g"))
+			wanted(t, "rows", states(sidecar), "b:error")
+			_, err := client.Retry(ctx, "b")
+			must(t, err)
+			must(t, sidecar.Settle(ctx, "b", completed))
+			wanted(t, "next", (<-told).Generation, 2)
+			must(t, sidecar.AwaitGroup(ctx, "g"))
+			wanted(t, "rows", states(sidecar), "")
 		})
-		must(t, client.Configure(ctx, outtray.Settings{}))
-		must(t, enqueue(client, defined, group, step{id: "a"}, step{id: "b"}, step{id: "c"}))
-		refused(t, sidecar.AwaitGroup(ctx, "g"), "has not settled")
-		must(t, sidecar.Settle(ctx, "a", completed))
-		must(t, sidecar.Settle(ctx, "b", outtraytest.Failed(outtray.ErrorKindHttp, "422")))
-		must(t, sidecar.Settle(ctx, "c", outtraytest.Cancelled()))
-		settled := <-told
-		wanted(t, "counts", settled.Counts, "{1 1 1}")
-		wanted(t, "failed", fmt.Sprint(settled.Failed, settled.Generation), "[b] 1")
-		wanted(t, "rows", states(sidecar), "a:completed b:error")
-		close(hold)
-		must(t, sidecar.AwaitGroup(ctx, "g"))
-		wanted(t, "rows", states(sidecar), "b:error")
-		_, err := client.Retry(ctx, "b")
-		must(t, err)
-		must(t, sidecar.Settle(ctx, "b", completed))
-		wanted(t, "next", (<-told).Generation, 2)
-		must(t, sidecar.AwaitGroup(ctx, "g"))
-		wanted(t, "rows", states(sidecar), "")
-	})
 	t.Run("D48: cancel by group settles what is live, then forgets; nobody hears without a handler",
 		func(t *testing.T) {
 			sidecar, client, defined := open(t, good)

@@ -103,8 +103,8 @@ func (s *Sidecar) Settle(ctx context.Context, id string, outcome Outcome) error 
 	return s.await(ctx, settled, fmt.Sprintf("%q", id))
 }
 
-// AwaitGroup returns when the newest outcome of a group is acknowledged, as Settle does for an entry. It fails
-// when the group has none that waits.
+// AwaitGroup returns when the newest outcome of a group is acknowledged, as Settle does for an entry. It
+// fails when the group has none that waits.
 func (s *Sidecar) AwaitGroup(ctx context.Context, group string) error {
 	s.mu.Lock()
 	var newest *record

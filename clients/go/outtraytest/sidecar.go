@@ -7,8 +7,8 @@
 //	// define, configure, mutate as ever
 //	err = sidecar.Settle(ctx, accepted.ID, outtraytest.Completed(201, `{"id":7}`))
 //
-// Pipelines go as with the real one: Settle refuses what would not be sent yet, gives values to those that wait
-// for them, and settles groups; Sent shows a request with its values in it. Deadlines do not pass.
+// Pipelines go as with the real one: Settle refuses what would not be sent yet, gives values to those that
+// wait for them, and settles groups; Sent shows a request with its values in it. Deadlines do not pass.
 //
 // Of the same-id rules it plays only those for completed entries (redelivered, kept), not resume, replace and
 // E_RUNNING, and it does not merge the headers of UpdateHeaders: script those with FailNext and

@@ -63,8 +63,8 @@ func valueOf(binding outtray.Binding, event *outtray.Settled) (value json.RawMes
 
 var dataPlace = regexp.MustCompile(`\{\s*"\$bind"\s*:\s*"([A-Za-z0-9_]+)"\s*\}`)
 
-// Sent gives the request of an entry as it would be sent now, with its values in it. It fails while a value is
-// missing, and when one cannot stand where it is used.
+// Sent gives the request of an entry as it would be sent now, with its values in it. It fails while a value
+// is missing, and when one cannot stand where it is used.
 func (s *Sidecar) Sent(id string) (outtray.Descriptor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

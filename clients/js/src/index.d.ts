@@ -63,9 +63,9 @@ export interface ClientOptions {
   /** Working directory of the sidecar. */
   cwd?: string;
   /**
-   * Whether the sidecar goes on when this process has ended: false (default) stops transfers and keeps all
-   * work; true goes on until nothing is running or queued; a number, at most so many seconds. What it
-   * finishes is told at the next start.
+   * Whether the sidecar goes on after `close`, and when this process has ended: false (default) stops
+   * transfers and keeps all work; true goes on until nothing is running or queued; a number, at most so many
+   * seconds. What it finishes is told at the next start.
    */
   background?: boolean | number;
   /**
@@ -382,6 +382,9 @@ export interface UploadClient {
   /**
    * Waits for handlers that run, at most 5 s, then ends the sidecar and resolves once it is gone: the end of
    * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
+   *
+   * With `background` the sidecar gets no signal: once the calls that were made are answered, within about
+   * 2 s, this resolves, and the sidecar goes on alone. One that has nothing to do is gone by then.
    */
   close(): Promise<void>;
   /** Same as `close`, for `await using`. */

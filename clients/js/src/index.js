@@ -21,7 +21,8 @@ function ownSidecar({ dir, binary, env, cwd, args = [], background = false, ...s
   const { keepAwake, virtualClock } = switches;
   const flags = [...onDisconnect(background), ...(keepAwake ? ['--keep-awake'] : []),
     ...(virtualClock ? ['--virtual-clock'] : []), ...args];
-  return new Sidecar({ dir: place, binary, env, cwd, args: flags }, systemClock);
+  const leaves = background !== false;
+  return new Sidecar({ dir: place, binary, env, cwd, args: flags, leaves }, systemClock);
 }
 
 /** What the sidecar does when this process has gone; without the flag it stops, and keeps all work. */

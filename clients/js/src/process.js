@@ -12,12 +12,15 @@ const LAST_BYTES_MS = 500;
 // The sidecar promises to end within 5 s of the end of its stdin.
 const CLOSE_MS = 7000;
 const TERM_MS = 3000;
+// One that has nothing to do in the background is gone so soon after its last answer.
+const ALONE_MS = 200;
 
 /** One child process of the sidecar: start it, write to it, hear what it says, see it end. */
 class SidecarProcess {
   #child;
   #stderr = new Tail(STDERR_KEPT);
   #onExit;
+  #read;
   #gone = false;
 
   /** Settles with SidecarExited once the process is reaped and its output is read. */
@@ -55,6 +58,7 @@ class SidecarProcess {
     // would end this process.
     child.stdin.on('error', () => {});
     child.on('error', () => {});
+    this.#read = new Promise((resolve) => child.stdout.once('close', resolve));
     this.exited = this.#watchExit();
     this.hold(false);
   }
@@ -98,38 +102,38 @@ class SidecarProcess {
   async close({ closeMs = CLOSE_MS, termMs = TERM_MS } = {}) {
     this.hold(true);
     this.#child.stdin.end();
-    const ended = await this.#endsWithin(closeMs);
+    const ended = await within(closeMs, this.exited);
     if (ended) return ended;
     this.#child.kill('SIGTERM');
-    const stopped = await this.#endsWithin(termMs);
+    const stopped = await within(termMs, this.exited);
     if (stopped) return stopped;
     this.#child.kill('SIGKILL');
     return this.exited;
   }
 
-  async #endsWithin(ms) {
-    let timer;
-    const late = new Promise((resolve) => {
-      timer = setTimeout(resolve, ms, null);
-    });
-    try {
-      return await Promise.race([this.exited, late]);
-    } finally {
-      clearTimeout(timer);
-    }
+  /**
+   * Ends stdin and lets a sidecar that was started with `--on-disconnect drain` or `stay` go on, without a
+   * signal. It closes stdout once what it had read is answered.
+   * @returns {Promise<SidecarExited | null>} how it ended; null when it goes on
+   */
+  async leave() {
+    this.hold(true);
+    const { stdin, stdout, stderr } = this.#child;
+    stdin.end();
+    await within(CLOSE_MS, Promise.race([this.#read, this.exited]));
+    const ended = await within(ALONE_MS, this.exited);
+    if (ended) return ended;
+    this.hold(false);
+    this.#gone = true;
+    for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
+    return null;
   }
 
   #watchExit() {
     const child = this.#child;
-    const read = new Promise((resolve) => child.stdout.once('close', resolve));
     return new Promise((resolve) => {
       child.once('exit', async (exitCode, signal) => {
-        let timer;
-        const late = new Promise((settle) => {
-          timer = setTimeout(settle, LAST_BYTES_MS);
-        });
-        await Promise.race([read, late]);
-        clearTimeout(timer);
+        await within(LAST_BYTES_MS, this.#read);
         this.#gone = true;
         child.stdout.destroy();
         const exit = new SidecarExited({ exitCode, signal, stderr: this.#stderr.toString() });
@@ -137,6 +141,19 @@ class SidecarProcess {
         resolve(exit);
       });
     });
+  }
+}
+
+/** What a promise resolves with; null once the time is over. */
+async function within(ms, promise) {
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms, null);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

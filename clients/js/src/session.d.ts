@@ -40,4 +40,10 @@ export declare class Session {
    * SIGKILL.
    */
   close(limits?: { closeMs?: number; termMs?: number }): Promise<SidecarExited>;
+  /**
+   * For a process with `--on-disconnect drain` or `stay:SECONDS`: ends stdin, waits until the calls that were
+   * made are answered, and lets it go on without a signal. Resolves with null then, and with how it ended
+   * when it had nothing to do and is reaped.
+   */
+  leave(): Promise<SidecarExited | null>;
 }

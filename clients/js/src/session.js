@@ -60,6 +60,18 @@ class Session {
     return this.#closing;
   }
 
+  /**
+   * Ends stdin and lets a sidecar go on that may do so alone. Resolves with SidecarExited when it had nothing
+   * to do and is reaped, else with null.
+   */
+  leave() {
+    this.#closing ??= this.#process.leave().then((exit) => {
+      this.#connection.fail(new ClientError('E_CLOSED', 'the session is closed'));
+      return exit;
+    });
+    return this.#closing;
+  }
+
   async #start({ onEvent = () => {}, onExit = () => {}, onNoise = () => {}, ...options }) {
     this.#connection = new Connection({
       send: (frame) => this.#process.write(frame),

@@ -19,6 +19,7 @@ const WITHIN_MS = 180_000;
  */
 class Sidecar {
   #options;
+  #leaves;
   #ports;
   #clock;
   #open;
@@ -30,12 +31,13 @@ class Sidecar {
   #lastExit;
 
   /**
-   * @param {object} options those of `Session.open`
+   * @param {object} options those of `Session.open`, and `leaves`: whether the process goes on after `close`
    * @param {import('./clock.js').Clock} clock
    * @param {(options: object) => Promise<Session>} [open]
    */
-  constructor(options, clock, open = Session.open) {
+  constructor({ leaves = false, ...options }, clock, open = Session.open) {
     this.#options = options;
+    this.#leaves = leaves;
     this.#clock = clock;
     this.#open = open;
   }
@@ -73,7 +75,7 @@ class Sidecar {
     this.#session?.hold(wanted);
   }
 
-  /** Ends the process that runs and starts no other. */
+  /** Ends the process that runs, or leaves it to its work in the background; starts no other. */
   async close(limits) {
     this.#closing ??= this.#end(limits);
     return this.#closing;
@@ -81,7 +83,7 @@ class Sidecar {
 
   async #end(limits) {
     const session = await this.#current?.catch(() => null);
-    await session?.close(limits);
+    await (this.#leaves ? session?.leave() : session?.close(limits));
   }
 
   #ready() {

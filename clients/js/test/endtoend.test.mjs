@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -250,6 +251,80 @@ test('background: what a killed host has begun is finished, and told to the next
     }, { dir });
     assert.deepEqual(receiver.requests.map(({ body }) => sha(body)), [sha(bytes)]);
   });
+
+/** A file to send slowly: the receiver reads none of it before `release`. */
+async function slowFile() {
+  const reading = deferred();
+  receiver.reading = reading.promise;
+  const file = path.join(folder, 'slow.bin');
+  const bytes = randomBytes(32 << 20);
+  await writeFile(file, bytes);
+  return { file, bytes, release: reading.resolve };
+}
+
+async function arrivesWhole({ dir, bytes, pid, release }) {
+  assert.ok(existsSync(`/proc/${pid}`), 'the sidecar goes on');
+  assert.equal(receiver.requests.length, 0);
+  release();
+  await until('the end of the sidecar', () => !existsSync(`/proc/${pid}`));
+  assert.deepEqual(receiver.requests.map(({ body }) => sha(body)), [sha(bytes)]);
+  await withClient(async ({ client, outcomes }) => {
+    await client.configure();
+    await handled(outcomes, 1);
+    await client.redeliver();
+    await client.ping();
+    assert.deepEqual(outcomes.map(([, , { id }]) => id), ['slow']);
+  }, { dir });
+}
+
+test('background: close answers what waits and leaves the sidecar to its upload', needsBinary, async () => {
+  const dir = newQueue();
+  const slow = await slowFile();
+  const client = createUploadClient({ dir, binary: BINARY, background: true });
+  const request = () => ({ url: receiver.url('/notes'), file: slow.file });
+  await client.define({ key: 'note', request }).mutate(null, { id: 'slow' });
+  await until('the upload', () => receiver.begun === 1);
+  const { pid } = await client.server();
+  const pings = Array.from({ length: 50 }, () => client.ping());
+  const began = Date.now();
+  await client.close();
+  assert.ok(Date.now() - began < 5000);
+  for (const { now } of await Promise.all(pings)) assert.equal(typeof now, 'number');
+  await assert.rejects(client.ping(), fails('E_CLOSED'));
+  await arrivesWhole({ dir, pid, ...slow });
+});
+
+test('background: a program ends by itself after close, and its upload goes on', needsBinary, async () => {
+  const dir = newQueue();
+  const slow = await slowFile();
+  const index = new URL('../src/index.mjs', import.meta.url);
+  const request = { url: receiver.url('/notes'), file: slow.file };
+  const text = `import { once } from 'node:events';
+    import { createUploadClient } from ${JSON.stringify(index)};
+    const client = createUploadClient(${JSON.stringify({ dir, binary: BINARY, background: true })});
+    const note = client.define({ key: 'note', request: () => (${JSON.stringify(request)}) });
+    await client.configure();
+    await note.mutate(null, { id: 'slow' });
+    console.log((await client.server()).pid);
+    await once(process.stdin, 'data');
+    process.stdin.destroy();
+    await client.close();`;
+  const host = spawn(process.execPath, ['--input-type=module', '-e', text],
+    { stdio: ['pipe', 'pipe', 'inherit'] });
+  const [pid] = await once(host.stdout, 'data');
+  await until('the upload', () => receiver.begun === 1);
+  host.stdin.write('close\n');
+  const [status] = await once(host, 'exit');
+  assert.equal(status, 0);
+  await arrivesWhole({ dir, pid: Number(pid), ...slow });
+});
+
+test('background: a sidecar with nothing to do is reaped before close resolves', needsBinary, async () => {
+  const client = createUploadClient({ dir: newQueue(), binary: BINARY, background: 60 });
+  const { pid } = await client.server();
+  await client.close();
+  assert.equal(existsSync(`/proc/${pid}`), false);
+});
 
 test('examples/watch-folder.mjs uploads what appears in a folder, until SIGTERM', needsBinary, async () => {
   const app = path.join(folder, 'app');

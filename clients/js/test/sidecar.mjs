@@ -17,6 +17,10 @@ export class Receiver {
   answer = () => ({});
   /** A promise that every answer waits for. */
   gate = null;
+  /** A promise that the reading of every body waits for. */
+  reading = null;
+  /** How many requests have begun to arrive. */
+  begun = 0;
 
   static async start() {
     const receiver = new Receiver();
@@ -36,6 +40,8 @@ export class Receiver {
 
   async #take(request, response) {
     const chunks = [];
+    this.begun++;
+    await this.reading;
     try {
       for await (const chunk of request) chunks.push(chunk);
     } catch {

@@ -204,6 +204,90 @@ def test_background_goes_on_when_the_client_has_gone(open_client):
     assert len(server.requests) == 1
 
 
+@pytest.fixture
+def slow(tmp_path):
+    """A server that reads no body before it is let, and a file for it."""
+    (tmp_path / "slow").write_bytes(os.urandom(1 << 20) * 32)
+    with Server() as server:
+        server.reading.clear()
+        server.file = tmp_path / "slow"
+        yield server
+
+
+def slow_request(slow):
+    return {"url": slow.url, "file": str(slow.file)}
+
+
+def arrives_whole(slow, pid, open_client):
+    assert pathlib.Path(f"/proc/{pid}").exists()
+    assert slow.requests == []
+    slow.reading.set()
+    until(lambda: not pathlib.Path(f"/proc/{pid}").exists(), 20)
+    assert [request["body"] == slow.file.read_bytes() for request in slow.requests] == [True]
+    with open_client() as later:
+        seen = Seen()
+        poster(later, slow, on_success=lambda v, vars, meta: seen.add(meta["id"]))
+        later.configure()
+        seen.wait(1)
+        later.redeliver()
+        later.ping()
+        assert seen.items == ["slow"]
+
+
+def test_background_close_answers_what_waits_and_leaves_the_sidecar_to_its_upload(
+    open_client, slow, monkeypatch
+):
+    monkeypatch.setattr("outtray._process.END_S", 0.01)
+    client = open_client(background=True)
+    client.define(key="note", request=lambda: slow_request(slow)).mutate(id="slow")
+    assert slow.begun.wait(10)
+    pid = client._link._process._child.pid
+    waiting = [client._uploads.call("ping") for _ in range(50)]
+    began = time.monotonic()
+    client.close()
+    assert time.monotonic() - began < 5
+    assert all(answer.result(0)["now"] > 0 for answer in waiting)
+    arrives_whole(slow, pid, open_client)
+
+
+def test_background_a_program_with_asyncio_ends_by_itself_and_its_upload_goes_on(open_client, slow, tmp_path):
+    """In development mode, where Python complains of whatever is left open."""
+    program = """
+import asyncio, json, sys
+from outtray import AsyncUploadClient
+async def main():
+    client = AsyncUploadClient(sys.argv[1], binary=sys.argv[2], background=True)
+    note = client.define(key="note", request=lambda: json.loads(sys.argv[3]))
+    await client.configure()
+    await note.mutate(id="slow")
+    print(client._link._process._child.pid, flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    await client.close()
+asyncio.run(main())
+"""
+    arguments = [str(tmp_path / "queue"), BINARY, json.dumps(slow_request(slow))]
+    host = subprocess.Popen(
+        [sys.executable, "-X", "dev", "-c", program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(CLIENT / "src")},
+    )
+    pid = int(host.stdout.readline())
+    assert slow.begun.wait(10)
+    rest, complaints = host.communicate(b"close\n", 10)
+    assert (host.returncode, rest, complaints) == (0, b"", b"")
+    arrives_whole(slow, pid, open_client)
+
+
+def test_background_one_with_nothing_to_do_is_reaped_by_close(open_client):
+    client = open_client(background=60)
+    client.ping()
+    pid = client._link._process._child.pid
+    client.close()
+    assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
 def test_background_finishes_what_a_killed_host_has_begun(open_client, tmp_path):
     """The host is another process, killed during its upload; the next host hears of it once."""
     (tmp_path / "file").write_bytes(b"f" * 300_000)

@@ -9,12 +9,16 @@ class Server:
 
     def __init__(self, answer=lambda request: (200, b"{}")):
         self.requests, self._lock = [], threading.Lock()
+        self.begun, self.reading = threading.Event(), threading.Event()
+        self.reading.set()
         server = self
 
         class Answerer(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
+                server.begun.set()
+                server.reading.wait(30)
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 request = {
                     "method": self.command,

@@ -1,12 +1,12 @@
-// Command observations syncs the observations of a naturalist, with their photos and sounds, to a server. What
-// it has enqueued is finished by the sidecar, also when this program is gone.
+// Command observations syncs the observations of a naturalist, with their photos and sounds, to a server.
+// What it has enqueued is finished by the sidecar, also when this program is gone.
 //
 //	observations sync --queue DIR --records DIR --server URL [--token TOKEN] [--once]
 //	observations token --queue DIR NEWTOKEN
 //	observations abort --queue DIR UUID
 //
-// sync goes on until nothing is left; with --once it returns when all is enqueued. token gives a fresh token to
-// what waits for one. abort cancels what is left of an observation.
+// sync goes on until nothing is left; with --once it returns when all is enqueued. token gives a fresh token
+// to what waits for one. abort cancels what is left of an observation.
 //
 // Exit status: 0; 1 when something failed; 64 on wrong usage.
 package main
@@ -49,7 +49,8 @@ func main() {
 	}
 }
 
-func readOptions(arguments []string) (command func(context.Context, options) error, chosen options, err error) {
+func readOptions(arguments []string) (
+	command func(context.Context, options) error, chosen options, err error) {
 	if len(arguments) == 0 {
 		return nil, chosen, errors.New("a command is missing")
 	}

@@ -56,7 +56,8 @@ func define(client *outtray.Client, chosen options, outcomes *outcomes) (*reques
 	if chosen.token != "" {
 		headers = authorization(chosen.token)
 	}
-	defined := &requests{upload: map[kind]*outtray.Defined[Upload]{}, attach: map[kind]*outtray.Defined[Upload]{}}
+	defined := &requests{
+		upload: map[kind]*outtray.Defined[Upload]{}, attach: map[kind]*outtray.Defined[Upload]{}}
 	var err error
 	for _, kind := range []kind{photo, sound} {
 		kind := kind

@@ -31,8 +31,8 @@ func (t *toolbar) expect(group string, weight float64) {
 	t.weights[group] = weight
 }
 
-// progress shows how far a group is. It goes on from the most that it was: what is sent again does not turn the
-// bar back.
+// progress shows how far a group is. It goes on from the most that it was: what is sent again does not turn
+// the bar back.
 func (t *toolbar) progress(group string, done float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

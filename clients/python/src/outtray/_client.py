@@ -48,13 +48,13 @@ class UploadClient(Steering):
     """A queue of HTTP requests in a sidecar process, for programs with threads.
 
     `dir` is the queue's directory; it is made when missing, its parent must exist. The program is `binary`,
-    else OUTTRAY_BINARY, else the one in this package, else `outtray` on PATH; `env` is its whole environment.
-    `background` says what it does when this program ends: False stops and keeps all, True goes on until
-    nothing is to be sent, a number of seconds goes on at most so long. `keep_awake` keeps the machine from
-    going to sleep while requests are sent; where logind does not allow it, a diagnostic says so.
-    `virtual_clock` is for tests: the sidecar's clock stands still, and `advance_clock` alone moves it. It
-    starts with the first call that needs it, and again, at most 5 times in 3 minutes, with the first call
-    after it died.
+    else OUTTRAY_BINARY, else the one in this package, else `outtray` on PATH; `env` is its whole
+    environment. `background` says what it does after `close`, and when this program ends: False stops and
+    keeps all, True goes on until nothing is to be sent, a number of seconds goes on at most so long.
+    `keep_awake` keeps the machine from going to sleep while requests are sent; where logind does not allow
+    it, a diagnostic says so. `virtual_clock` is for tests: the sidecar's clock stands still, and
+    `advance_clock` alone moves it. It starts with the first call that needs it, and again, at most 5 times
+    in 3 minutes, with the first call after it died.
 
     Handlers run on up to `max_handlers` threads, one at a time for an id; listeners and `on_warning` on one
     other thread. Use it as a context manager, or call `close`. Any thread may use it, but no child after a
@@ -273,8 +273,10 @@ class UploadClient(Steering):
     def close(self) -> None:
         """Ends the sidecar; accepted work stays on disk.
 
-        Waits for running handlers at most 5 s, for the process at most 12 s, and leaves none behind but one
-        in the background. A second call does nothing, and neither does one in a child after a fork.
+        Waits for running handlers at most 5 s, for the process at most 12 s, and leaves none behind. With
+        `background` the sidecar gets no signal: once the calls that were made are answered, within about 2
+        s, this returns and the sidecar goes on alone; one that has nothing to do is reaped. A second call
+        does nothing, and neither does one in a child after a fork.
         """
         if self._uploads.forked:
             return

@@ -15,8 +15,12 @@ from ._errors import SidecarExited, StartError
 
 STDERR_KEPT = 64 * 1024
 READ = 256 * 1024
+# The sidecar promises to end within 5 s of the end of its input.
+END_S = 7.0
 TERM_S = 3.0
 KILL_S = 2.0
+# One that has nothing to do in the background is gone so soon after its last answer.
+ALONE_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,9 @@ class SidecarProcess:
         self._on_end = on_end
         self._frames: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         self._stderr = b""
+        self._leaves = launch.leaves
+        self._input_ended = False
+        self._heard_all = threading.Event()
         self._ended = threading.Event()
         LIVE.add(self)
         self._errors = self._thread("stderr", self._drain)
@@ -81,6 +88,7 @@ class SidecarProcess:
 
     def end_input(self) -> None:
         """Closes stdin behind what is in line."""
+        self._input_ended = True
         self._frames.put(None)
 
     def close(self, seconds: float) -> None:
@@ -92,9 +100,14 @@ class SidecarProcess:
             if signal is not None:
                 signal()
 
-    def ended(self, seconds: float) -> bool:
-        """Waits so long for it to be reaped."""
-        return self._ended.wait(seconds)
+    def leave(self, seconds: float) -> None:
+        """Ends input and lets it go on, without a signal. A daemon thread reaps it whenever it ends.
+
+        It closes stdout once what it had read is answered; that is waited for.
+        """
+        self.end_input()
+        if self._heard_all.wait(seconds):
+            self._ended.wait(ALONE_S)
 
     def forget(self) -> None:
         """In a child after a fork: its copies of the pipes would keep the sidecar's input open for ever."""
@@ -142,9 +155,11 @@ class SidecarProcess:
         self._finish()
 
     def _finish(self) -> None:
-        """stdout has ended: nothing more is heard, so the process has to end too."""
+        """stdout has ended: nothing more is heard, so the process has to end too, or it goes on alone."""
+        goes_on = self._leaves and self._input_ended
         self.end_input()
-        status = self._reap()
+        self._heard_all.set()
+        status = self._child.wait() if goes_on else self._reap()
         self._errors.join(0.5)
         stderr = self._stderr.decode("utf-8", "replace")
         LIVE.discard(self)
@@ -159,7 +174,7 @@ class SidecarProcess:
             self._ended.set()
 
     def _reap(self) -> int:
-        for wait, signal in ((7.0, self._child.terminate), (TERM_S, self._child.kill)):
+        for wait, signal in ((END_S, self._child.terminate), (TERM_S, self._child.kill)):
             try:
                 return self._child.wait(wait)
             except subprocess.TimeoutExpired:

@@ -98,10 +98,7 @@ class Session:
         if process is not None and not self._launch.leaves:
             process.close(seconds)
         elif process is not None:
-            process.end_input()
-            end = self._clock() + seconds
-            while connection.waiting and not process.ended(0.01) and self._clock() < end:
-                pass
+            process.leave(seconds)
             with self._lock:
                 lost = connection.end()
             for _, waiting in lost:
