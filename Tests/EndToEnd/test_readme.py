@@ -41,6 +41,27 @@ def test_the_hosts_of_the_readme_run_as_they_stand(binary, server, tmp_path, lan
     assert [json.loads(request.body) for request in server.seen()] == [{"text": "hello"}] * 2
 
 
+def test_the_pipeline_of_the_readme_runs_as_it_stands(start, server, tmp_path):
+    """README: requests that depend on each other (D45, D46, D48, D50)."""
+    photo = tmp_path / "fox.jpg"
+    photo.write_bytes(b"a fox")
+    text = example("json")
+    for there, here in (("https://api.example.com", server.url("")), ("/pictures/fox.jpg", str(photo))):
+        assert there in text
+        text = text.replace(there, here)
+    server.on("/photos", rawserver.reply(201, body=b'{"id":5}'))
+    server.on("/observations", rawserver.reply(201, body=b'{"id":70}'))
+    server.on("/observations/70/photos", rawserver.reply(201))
+    sidecar = start()
+    sidecar.subscribe("groupSettled")
+    sidecar.call("enqueueAll", **json.loads(text))
+    [outcome] = sidecar.wait_events("groupSettled", 1)
+    assert outcome["group"] == "observation/7" and outcome["counts"]["completed"] == 3
+    assert [(request.path, request.body) for request in server.seen()] == [
+        ("/photos", b"a fox"), ("/observations", b'{"note": "at dusk"}'),
+        ("/observations/70/photos", b'{"photo_id": 5}')]
+
+
 def test_the_session_of_the_readme_runs_as_it_stands(binary, start, tmp_path):
     """README: look into a queue; every command gives what stands there."""
     session = re.search(r"^```sh-session\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)[1]

@@ -82,10 +82,11 @@ type Client struct {
 	link       Link
 	starts     []time.Time
 	subscribed bool
-	events     groupEvents
-	network    json.RawMessage
-	closed     bool
-	closing    chan struct{}
+	// groupProgress is whether somebody listens to it.
+	groupProgress bool
+	network       json.RawMessage
+	closed        bool
+	closing       chan struct{}
 }
 
 // Open starts a sidecar on a directory. ctx bounds the start alone.

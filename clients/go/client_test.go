@@ -174,7 +174,7 @@ func TestOptions(t *testing.T) {
 	equal(t, "redeliver comes after configure", errors.Is(err, outtray.ErrNotConfigured), true)
 	must(t, client.Configure(ctx, outtray.Settings{}))
 	equal(t, "subscribe", string(sidecar.Calls()[0].Params),
-		`{"events":["state","progress","attempt","settled"],"window":7}`)
+		`{"events":["state","progress","attempt","settled","groupSettled"],"window":7}`)
 	equal(t, "server", client.Server().Peer.Name, "outtraytest")
 }
 

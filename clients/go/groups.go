@@ -3,7 +3,6 @@ package outtray
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 )
 
 // OnGroupSettled sets the handler for groups of which every member has settled (rule D48), also those of
@@ -15,12 +14,12 @@ import (
 // note in OnSuccess what is needed of them; and a group settles again when it goes on after that. ctx ends
 // with Close.
 //
-// Set it before Configure; later, it subscribes again, as Redeliver does.
+// Set it before Configure: an outcome of a group that comes while there is no handler is acknowledged in
+// silence, so that groups can be used without one.
 func (c *Client) OnGroupSettled(handler func(ctx context.Context, settled GroupSettled) error) {
 	if c.delivery.setGroupHandler(handler) {
 		c.warn(Warning{Message: "the outcomes of groups had a handler already; this one replaces it"})
 	}
-	c.want(groupEvents{settled: true})
 }
 
 // PauseGroups holds back the members of these groups, later ones too. No groups change nothing.
@@ -85,9 +84,8 @@ func (d *delivery) handleGroup(o *outcome) {
 	handler := d.groupHandler
 	d.mu.Unlock()
 	if handler == nil {
-		d.client.warn(o.warning(fmt.Sprintf("the group %q has settled without a handler; its outcome is released",
-			o.group.Group)))
-		d.release(o)
+		// Else it would be kept for ever, and its members with it.
+		d.acknowledge(o)
 		return
 	}
 	d.run(o, func() error {

@@ -49,7 +49,7 @@ func (c *Client) OnAttempt(listener func(Attempt)) (remove func()) {
 // OnGroup adds a listener for how groups stand, such as for a progress bar. A slow one gets the newest value
 // of each group. The rest is as with OnState; added after Configure, it subscribes again, as Redeliver does.
 func (c *Client) OnGroup(listener func(GroupStatus)) (remove func()) {
-	c.want(groupEvents{group: true})
+	c.wantGroupProgress()
 	return listen(c, &c.listeners.group, &feed[GroupStatus]{call: listener,
 		same: func(a, b GroupStatus) bool { return a.Group == b.Group }})
 }

@@ -108,7 +108,7 @@ func (c *Client) countStart() error {
 // network that the host has set, and the subscription, end with their connection.
 func (c *Client) restore(ctx context.Context, link Link) error {
 	c.mu.Lock()
-	network, subscribed, wanted := c.network, c.subscribed, c.events
+	network, subscribed, wanted := c.network, c.subscribed, c.groupProgress
 	c.mu.Unlock()
 	var err error
 	if network != nil {

@@ -173,29 +173,23 @@ func (c *Client) configureAlone(ctx context.Context) (release func(), err error)
 func (c *Client) subscribe(ctx context.Context) error {
 	for asked := false; !asked; {
 		c.mu.Lock()
-		wanted := c.events
+		wanted := c.groupProgress
 		c.mu.Unlock()
 		if err := c.do(ctx, MethodSubscribe, c.subscription(wanted)); err != nil {
 			return err
 		}
 		c.mu.Lock()
 		c.subscribed = true
-		asked = c.events == wanted
+		asked = c.groupProgress == wanted
 		c.mu.Unlock()
 	}
 	return nil
 }
 
-// groupEvents are those that are asked for only when somebody wants them.
-type groupEvents struct{ group, settled bool }
-
-func (c *Client) subscription(wanted groupEvents) *params {
-	events := []string{EventState, EventProgress, EventAttempt, EventSettled}
-	if wanted.group {
+func (c *Client) subscription(groupProgress bool) *params {
+	events := []string{EventState, EventProgress, EventAttempt, EventSettled, EventGroupSettled}
+	if groupProgress {
 		events = append(events, EventGroup)
-	}
-	if wanted.settled {
-		events = append(events, EventGroupSettled)
 	}
 	var p params
 	p.member("events", events)
@@ -205,12 +199,11 @@ func (c *Client) subscription(wanted groupEvents) *params {
 	return &p
 }
 
-// want asks for more events, now if delivery has begun.
-func (c *Client) want(more groupEvents) {
+// wantGroupProgress asks for the progress of groups, which costs the sidecar work; now if delivery has begun.
+func (c *Client) wantGroupProgress() {
 	c.mu.Lock()
-	before := c.events
-	c.events = groupEvents{before.group || more.group, before.settled || more.settled}
-	again := c.subscribed && c.events != before
+	again := c.subscribed && !c.groupProgress
+	c.groupProgress = true
 	c.mu.Unlock()
 	if !again {
 		return
@@ -222,7 +215,7 @@ func (c *Client) want(more groupEvents) {
 			release()
 		}
 		if err != nil && c.life.Err() == nil {
-			c.warn(Warning{Message: "the events of groups cannot be asked for", Err: err})
+			c.warn(Warning{Message: "the progress of groups cannot be asked for", Err: err})
 		}
 	})
 }

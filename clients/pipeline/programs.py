@@ -16,7 +16,6 @@ SOURCES = {
     "go": ROOT / "clients/go/examples/pipeline",
     "wire": pathlib.Path(__file__).resolve().parent / "tests/observations.py",
 }
-LANGUAGES = ("javascript", "python", "go")
 PROGRESS = re.compile(r"^progress ([01]\.\d+)$", re.MULTILINE)
 
 

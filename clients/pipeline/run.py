@@ -131,7 +131,7 @@ def main(arguments):
     parser.add_argument("--jobs", type=int, default=4 * (os.cpu_count() or 1))
     parser.add_argument("--json", type=pathlib.Path, default=programs.ROOT / ".build" / "pipeline.json")
     options = parser.parse_args(arguments)
-    languages = options.languages or list(programs.LANGUAGES)
+    languages = options.languages or list(programs.SOURCES)
     if not set(languages) <= set(programs.SOURCES):
         parser.error(f"a language is one of {', '.join(programs.SOURCES)}")
     binary = os.path.abspath(os.environ.get("OUTTRAY") or programs.ROOT / ".build" / "outtray")

@@ -191,12 +191,19 @@ func TestGroups(t *testing.T) {
 			must(t, sidecar.AwaitGroup(ctx, "g"))
 			wanted(t, "rows", states(sidecar), "")
 		})
-	t.Run("D48: cancel by group settles what is live, then forgets; nobody hears without a handler",
+	t.Run("D42, D48: without a handler the outcome is acknowledged, and no row stays", func(t *testing.T) {
+		sidecar, client, defined := open(t, good)
+		must(t, client.Configure(ctx, outtray.Settings{}))
+		must(t, enqueue(client, defined, group, step{id: "a"}, step{id: "b"}))
+		must(t, sidecar.Settle(ctx, "a", completed))
+		must(t, sidecar.Settle(ctx, "b", completed))
+		must(t, sidecar.AwaitGroup(ctx, "g"))
+		wanted(t, "rows", states(sidecar), "")
+	})
+	t.Run("D48: cancel by group settles what is live, then forgets; nobody hears before Configure",
 		func(t *testing.T) {
 			sidecar, client, defined := open(t, good)
-			must(t, client.Configure(ctx, outtray.Settings{}))
 			must(t, enqueue(client, defined, group, step{id: "a"}, step{id: "b"}))
-			must(t, sidecar.Settle(ctx, "a", completed))
 			must(t, client.CancelGroup(ctx, "g"))
 			sidecar.AckTimeout = 1
 			refused(t, sidecar.AwaitGroup(ctx, "g"), "nobody hears of it")

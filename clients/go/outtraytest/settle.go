@@ -143,7 +143,7 @@ func (s *Sidecar) await(ctx context.Context, waits *record, what string) error {
 	s.mu.Unlock()
 	why := "its handler has not returned"
 	if !heard {
-		why = "no client is configured, or has a handler for groups, so nobody hears of it"
+		why = "no client is configured, so nobody hears of it"
 	}
 	return fmt.Errorf("outtraytest: the outcome of %s is not acknowledged after %v: %s", what, limit, why)
 }

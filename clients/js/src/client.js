@@ -87,7 +87,6 @@ class UploadClient {
     if (typeof handler !== 'function') throw invalid('handler', 'must be a function');
     if (this.#delivery.groupHandler) this.#warn('onGroupSettled was called again; the new handler counts');
     this.#delivery.groupHandler = handler;
-    this.#include('groupSettled');
     this.#updateHold();
   }
 

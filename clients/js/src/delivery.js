@@ -29,7 +29,7 @@ class Delivery {
   #malformed = new Set();
   #closed = false;
 
-  /** Takes the outcomes of groups; none comes before there is one. */
+  /** Takes the outcomes of groups. Without it they are acknowledged, else they would be kept for ever. */
   groupHandler = null;
 
   /**
@@ -164,6 +164,10 @@ class Delivery {
     const { eventId, ...told } = outcome;
     await Promise.all([...members, this.#mutates.get(`group ${told.group}`)]);
     if (this.#closed) return;
+    if (!this.groupHandler) {
+      await this.#acknowledge(outcome);
+      return;
+    }
     await this.#handle(outcome, `the handler of the group ${told.group}`, () => this.groupHandler(told));
   }
 

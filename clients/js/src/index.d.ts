@@ -283,7 +283,8 @@ export interface UploadClient {
    * Hears of each group whose members have all settled, also one of an earlier run. Delivered like an
    * outcome: one at a time per group and after the handlers of its members, acknowledged once the handler's
    * promise has resolved, released with a warning when it fails, and possibly twice. There is one handler; a
-   * further one takes its place, with a warning. Call it before `configure`; later it subscribes again.
+   * further one takes its place, with a warning. Call it before `configure`: an outcome of a group that comes
+   * while there is no handler is acknowledged in silence, so that groups can be used without one.
    * @throws {ClientError} `E_INVALID`: no function
    */
   onGroupSettled(handler: (outcome: GroupOutcome) => unknown): void;

@@ -1,6 +1,6 @@
 'use strict';
 
-const EVENTS = ['state', 'progress', 'attempt', 'settled'];
+const EVENTS = ['state', 'progress', 'attempt', 'settled', 'groupSettled'];
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 60_000;
 

@@ -239,17 +239,35 @@ test('D48: outcomes of one group one at a time; the slow are warned of, the malf
   assert.deepEqual(made.fake.ackedEventIds.sort(), ['g1', 'g2', 'h1']);
 });
 
+test('D42, D48: without a handler a group leaves nothing behind, and later ones reach a new handler', async () => {
+  const made = await start({ groups: false });
+  const gate = deferred();
+  made.client.define({ key: 'photo', request: () => ({ url: SERVER }), onSuccess: () => gate.promise });
+  await made.photo.mutate(null, { id: 'p', group: 'g' });
+  const settled = made.fake.settle('p');
+  await quiet();
+  assert.deepEqual([made.fake.ackedEventIds, made.fake.unacknowledgedGroups.length], [[], 1]);
+  gate.resolve();
+  await settled;
+  assert.deepEqual([made.fake.ackedEventIds.length, made.fake.unacknowledgedGroups], [2, []]);
+  assert.deepEqual([await made.client.getRequests(), made.warnings.slice(1)], [[], []]);
+  made.client.onGroupSettled(({ group }) => made.heard.push(group));
+  await made.photo.mutate(null, { id: 'q', group: 'h' });
+  await made.fake.settle('q');
+  assert.deepEqual(made.heard, ['h']);
+});
+
 const subscriptions = ({ calls }) => calls.filter(({ method }) => method === 'subscribe')
   .map(({ params }) => params.events.slice(4));
 
-test('D48: what groups tell is asked for where somebody listens, later by a further subscribe', async () => {
+test('D48: progress of groups is asked for where somebody listens, later by a further subscribe', async () => {
   const { client, fake, warnings } = await start({ groups: false });
-  assert.deepEqual(subscriptions(fake), [[]]);
+  assert.deepEqual(subscriptions(fake), [['groupSettled']]);
   client.onGroupSettled(() => {});
   client.addListener('group', () => {});
   client.addListener('group', () => {});
   await quiet();
-  assert.deepEqual(subscriptions(fake), [[], ['groupSettled'], ['groupSettled', 'group']]);
+  assert.deepEqual(subscriptions(fake), [['groupSettled'], ['groupSettled', 'group']]);
   client.onGroupSettled(() => {});
   assert.deepEqual(warnings, ['onGroupSettled was called again; the new handler counts']);
   assert.throws(() => client.onGroupSettled('x'), fails('E_INVALID', /handler must be a function/));
@@ -292,6 +310,8 @@ test('D48: pause, resume, cancel, getRequests and explain by group', async () =>
 
 test('D42: a pipeline that is repeated runs nothing again until its group was acknowledged', async () => {
   const made = await start({ groups: false });
+  const gate = deferred();
+  made.client.onGroupSettled(() => gate.promise);
   await build(made).enqueue();
   await made.fake.settle('p', body({ id: 1 }));
   const dispositions = async () => {
@@ -300,9 +320,11 @@ test('D42: a pipeline that is repeated runs nothing again until its group was ac
   };
   assert.deepEqual(await dispositions(), ['kept', 'replaced', 'replaced']);
   await made.fake.settle('o', body({ id: 2 }));
-  await made.fake.settle('a', body({}));
+  const settled = made.fake.settle('a', body({}));
+  await quiet();
   assert.deepEqual(await dispositions(), ['kept', 'kept', 'kept']);
-  made.client.onGroupSettled(() => {});
+  gate.resolve();
+  await settled;
   await quiet();
   assert.deepEqual([made.fake.rows, made.fake.unacknowledgedGroups], [[], []]);
   assert.deepEqual(await dispositions(), ['created', 'created', 'created']);

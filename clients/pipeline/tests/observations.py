@@ -65,12 +65,24 @@ class Records:
         self.path(uuid).unlink(missing_ok=True)
 
 
+def media_of(record):
+    """What is to be uploaded: kind, id of its entry, its name in URLs, file."""
+    return [(kind, f"{record['uuid']}/{kind}/{number}", many, file) for many, kind in KINDS.items()
+            for number, file in enumerate(record.get(many, [])) if isinstance(file, str)]
+
+
+def is_complete(record):
+    """Whether each entry's answer is noted, or was and the record is marked."""
+    ids = [id for _, id, _, _ in media_of(record)]
+    needed = {f"{record['uuid']}/observation", *ids, *(f"{id}/attach" for id in ids)}
+    return not record["needs_sync"] or needed <= set(record.get("created", {}))
+
+
 def pipeline(record, folder, server, headers):
     """The entries of one observation: media, then the observation, then what belongs to it."""
     uuid, known = record["uuid"], record["server_id"]
     shared = {"group": f"observation/{uuid}", "groupDeadlineMs": 300_000, "vars": {"uuid": uuid}}
-    media = [(KINDS[many], f"{uuid}/{KINDS[many]}/{number}", many, file)
-             for many in KINDS for number, file in enumerate(record.get(many, [])) if isinstance(file, str)]
+    media = media_of(record)
     uploads = [{"id": id, "key": f"{kind}.create", "weight": 0.5, **shared,
                 "request": {"url": f"{server}/{many}", "headers": headers, "form": [
                     {"name": "uuid", "contentType": "text/plain", "string": uuid},
@@ -136,9 +148,11 @@ class Sync:
     def outcome(self, sidecar, outcome):
         uuid = outcome["vars"]["uuid"]
         self.steps.tell("outcome", outcome["id"])
-        if outcome["kind"] == "completed" and outcome["key"] == "observation.create":
+        record = self.records.read(uuid)
+        if outcome["kind"] == "completed" and record:
             # The group's outcome has no answers in it, and this one is acknowledged before that comes.
-            self.records.change(uuid, created_id=json.loads(outcome["response"]["body"])["id"])
+            server_id = json.loads(outcome["response"]["body"])["id"]
+            self.records.change(uuid, created={**record.get("created", {}), outcome["id"]: server_id})
         if outcome["kind"] == "error":
             self.failed(sidecar, uuid, outcome["error"])
         sidecar.call("ackEvents", eventIds=[outcome["eventId"]])
@@ -147,13 +161,15 @@ class Sync:
         if error.get("response", {}).get("status") == GONE:
             say(json.loads(error["response"]["body"])["error"])
             self.records.delete(uuid)
+            # Where this was the last of the group, the group is forgotten, and no outcome of it comes.
+            self.settled.add(uuid)
             sidecar.call("cancel", group=f"observation/{uuid}")
         elif record := self.records.read(uuid):
             say(f"{uuid}: {error['message']}")
             self.records.change(uuid, errors=[*record["errors"], error["message"]])
 
     def group_outcome(self, sidecar, outcome):
-        uuid, counts = outcome["group"].removeprefix("observation/"), outcome["counts"]
+        uuid = outcome["group"].removeprefix("observation/")
         self.steps.tell("group", uuid)
         rows = sidecar.call("getRequests", group=outcome["group"])["requests"]
         if any(row["state"] not in SETTLED for row in rows):
@@ -161,16 +177,18 @@ class Sync:
             sidecar.call("ackEvents", eventIds=[outcome["eventId"]])
             return
         record = self.records.read(uuid)
-        if record and counts["error"] == counts["cancelled"] == 0:
-            server_id = record.get("created_id", record["server_id"])
+        marked = record is not None and is_complete(record)
+        if marked:
+            server_id = record.get("created", {}).get(f"{uuid}/observation", record["server_id"])
             self.records.change(uuid, needs_sync=False, server_id=server_id)
             self.steps.tell("marked", uuid)
-        if counts["cancelled"]:
+        # Before the calls: where only their answers are lost this outcome does not come again.
+        self.settled.add(uuid)
+        self.show(outcome["group"], 1)
+        if not marked:
             # What was aborted, or deleted elsewhere, begins from nothing next time: forget what ended before.
             sidecar.call("cancel", group=outcome["group"])
         sidecar.call("ackEvents", eventIds=[outcome["eventId"]])
-        self.settled.add(uuid)
-        self.show(outcome["group"], 1)
 
     def group(self, sidecar, event):
         self.show(event["group"], event["progress"])

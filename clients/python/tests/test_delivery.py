@@ -218,9 +218,12 @@ def test_D48_a_group_waits_for_the_open_enqueue_of_a_member_and_one_at_a_time():
     assert delivery.handled(first) == [Acknowledge("g1"), Handle(second)]
 
 
-def test_D48_a_group_that_nobody_asked_for_or_without_a_name():
+def test_D42_D48_a_group_without_a_handler_is_acknowledged_behind_its_members_and_one_without_a_name_dropped():
     delivery, _ = machine()
-    assert kinds(delivery.group_settled(group_event())) == [Release, Warn]
+    member = event("a", "e1", group="g")
+    delivery.settled(member)
+    assert delivery.group_settled(group_event()) == []
+    assert delivery.handled(member) == [Acknowledge("e1"), Acknowledge("g1")]
     assert kinds(delivery.group_settled({"eventId": "x"})) == [Warn]
     assert delivery.group_settled({"eventId": "x"}) == []
 

@@ -5,7 +5,7 @@ from observation import AT, SERVER, App, answer
 from rig import until
 
 from outtray import InvalidError
-from outtray.testing import Held
+from outtray.testing import Held, NotAcknowledged
 
 
 @pytest.fixture
@@ -41,7 +41,11 @@ def test_D42_an_entry_that_others_wait_for_keeps_its_row_until_theirs_are_gone(a
     assert fake.rows == []
 
 
-def test_D42_a_pipeline_that_is_repeated_runs_nothing_again(app, fake):
+def test_D42_a_pipeline_that_is_repeated_runs_nothing_again(app, fake, warnings):
+    def fail(outcome):
+        raise RuntimeError("not now")
+
+    app.client.on_group_settled(fail)
     app.client.configure()
 
     def dispositions():
@@ -51,9 +55,11 @@ def test_D42_a_pipeline_that_is_repeated_runs_nothing_again(app, fake):
     fake.settle("p", **answer({"id": 1}))
     assert dispositions() == ["kept", "created", "created"]
     fake.settle("o", **answer({"id": 2}))
-    fake.settle("a")
+    with pytest.raises(NotAcknowledged):
+        fake.settle("a")
     assert dispositions() == ["kept"] * 3
     app.client.on_group_settled(lambda outcome: None)
+    app.client.redeliver()
     until(lambda: not fake.rows)
     assert fake.unacknowledged_groups == []
     assert dispositions() == ["created"] * 3

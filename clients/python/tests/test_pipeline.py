@@ -259,7 +259,21 @@ def test_D48_a_group_handler_that_fails_releases_and_redeliver_brings_it_again(a
     until(lambda: not fake.unacknowledged_groups)
 
 
-def test_D48_groups_are_asked_for_only_where_somebody_listens(client, fake, warnings):
+def test_D42_D48_without_a_handler_a_group_leaves_nothing_behind_and_later_ones_reach_a_new_one(
+    app, fake, warnings
+):
+    app.client.configure()
+    app.photo.mutate(id="p", group="g")
+    fake.settle("p")
+    until(lambda: not fake.unacknowledged_groups)
+    assert (fake.rows, warnings) == ([], [])
+    app.client.on_group_settled(lambda outcome: app.heard.add(outcome["group"]))
+    app.photo.mutate(id="q", group="h")
+    fake.settle("q")
+    until(lambda: app.heard.items == ["p", "q", "h"])
+
+
+def test_D48_progress_of_groups_is_asked_for_only_where_somebody_listens(client, fake, warnings):
     def asked():
         return [params["events"][4:] for method, params in fake.calls if method == "subscribe"]
 
@@ -268,7 +282,7 @@ def test_D48_groups_are_asked_for_only_where_somebody_listens(client, fake, warn
     shown = Seen()
     client.add_listener("group", shown.add)
     client.add_listener("group", lambda status: None)
-    assert asked() == [[], ["groupSettled"], ["groupSettled", "group"]]
+    assert asked() == [["groupSettled"], ["groupSettled", "group"]]
     client.on_group_settled(lambda outcome: None)
     until(lambda: warnings == ["on_group_settled was called again; the newer handler counts"])
     with pytest.raises(InvalidError, match="must be a function"):

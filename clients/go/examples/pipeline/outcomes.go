@@ -36,9 +36,8 @@ func (o *outcomes) wentWrong() error {
 	return o.trouble
 }
 
-func (o *outcomes) uploaded(_ context.Context, _ outtray.Response, _ Upload, meta outtray.Meta) error {
-	o.steps.tell("outcome", meta.ID)
-	return nil
+func (o *outcomes) uploaded(_ context.Context, created Created, upload Upload, meta outtray.Meta) error {
+	return o.handled(o.came(upload.UUID, created, meta))
 }
 
 func (o *outcomes) uploadFailed(ctx context.Context, failure *outtray.OutcomeError, upload Upload,
@@ -46,20 +45,29 @@ func (o *outcomes) uploadFailed(ctx context.Context, failure *outtray.OutcomeErr
 	return o.handled(o.failed(ctx, failure, upload.UUID, meta))
 }
 
-// observed notes the server's id: the outcome of the group has no answers in it, and this one is acknowledged
-// before that comes.
 func (o *outcomes) observed(_ context.Context, created Created, observation Observation,
 	meta outtray.Meta) error {
-	err := o.records.change(observation.UUID, func(record *Record) { record.CreatedID = &created.ID })
-	if err == nil {
-		o.steps.tell("outcome", meta.ID)
-	}
-	return o.handled(err)
+	return o.handled(o.came(observation.UUID, created, meta))
 }
 
 func (o *outcomes) observationFailed(ctx context.Context, failure *outtray.OutcomeError,
 	observation Observation, meta outtray.Meta) error {
 	return o.handled(o.failed(ctx, failure, observation.UUID, meta))
+}
+
+// came notes the server's id: the outcome of the group has no answers in it, and this one is acknowledged
+// before that comes.
+func (o *outcomes) came(uuid string, created Created, meta outtray.Meta) error {
+	err := o.records.change(uuid, func(record *Record) {
+		if record.Created == nil {
+			record.Created = map[string]int64{}
+		}
+		record.Created[meta.ID] = created.ID
+	})
+	if err == nil {
+		o.steps.tell("outcome", meta.ID)
+	}
+	return err
 }
 
 // failed keeps an error in the record; what depends on it waits. An observation that no longer exists takes
@@ -71,7 +79,7 @@ func (o *outcomes) failed(ctx context.Context, failure *outtray.OutcomeError, uu
 		if err := o.records.remove(uuid); err != nil {
 			return err
 		}
-		if err := o.client.CancelGroup(ctx, groupOf(uuid)); err != nil {
+		if err := o.cancel(ctx, groupOf(uuid)); err != nil {
 			return err
 		}
 	} else {
@@ -95,32 +103,49 @@ func (o *outcomes) keepError(uuid, text string) error {
 	})
 }
 
-// groupSettled marks the record of an observation of which everything is on the server.
-func (o *outcomes) groupSettled(_ context.Context, settled outtray.GroupSettled) error {
+// groupSettled marks the record, or forgets a group without a good end, so that the next sync begins anew.
+func (o *outcomes) groupSettled(ctx context.Context, settled outtray.GroupSettled) error {
 	uuid := uuidOf(settled.Group)
 	o.steps.tell("group", uuid)
-	o.toolbar.progress(settled.Group, 1)
-	if settled.Counts.Error+settled.Counts.Cancelled > 0 {
-		return nil
+	var rows []outtray.Row
+	err := again(func() (err error) {
+		rows, err = o.client.GetRequests(ctx, outtray.Filter{Group: settled.Group})
+		return err
+	})
+	if err != nil {
+		return o.handled(err)
+	}
+	for _, row := range rows {
+		if !isSettled(row.State) {
+			return nil // It was enqueued anew since, and will settle once more.
+		}
 	}
 	marked, unknown := false, false
-	err := o.records.change(uuid, func(record *Record) {
-		if record.CreatedID == nil && record.ServerID == nil {
-			unknown = true
-			return
+	err = o.records.change(uuid, func(record *Record) {
+		marked = record.complete()
+		// The handler that notes an id has failed. This outcome is released too, and both come again.
+		unknown = !marked && settled.Counts.Error+settled.Counts.Cancelled == 0
+		if !unknown {
+			record.end()
 		}
-		if record.CreatedID != nil {
-			record.ServerID = record.CreatedID
-		}
-		record.CreatedID, record.NeedsSync, record.Errors = nil, false, []string{}
-		marked = true
 	})
-	if unknown {
-		// Its own outcome was not handled; that one comes again, and this one behind it.
-		err = fmt.Errorf("the server's id of %s is not noted", uuid)
-	}
-	if err == nil && marked {
+	switch {
+	case err != nil:
+	case unknown:
+		err = fmt.Errorf("the ids of %s on the server are not all in its record", uuid)
+	case marked:
 		o.steps.tell("marked", uuid)
+	default:
+		err = o.cancel(ctx, settled.Group)
 	}
+	o.toolbar.progress(settled.Group, 1)
 	return o.handled(err)
+}
+
+func (o *outcomes) cancel(ctx context.Context, group string) error {
+	return again(func() error { return o.client.CancelGroup(ctx, group) })
+}
+
+func isSettled(state outtray.State) bool {
+	return state == outtray.StateCompleted || state == outtray.StateError || state == outtray.StateCancelled
 }

@@ -22,8 +22,8 @@ type Record struct {
 	NeedsSync bool     `json:"needs_sync"`
 	Note      string   `json:"note"`
 	Errors    []string `json:"errors"`
-	// CreatedID is the server's id from when the observation was created until all of it is there.
-	CreatedID *int64 `json:"created_id,omitempty"`
+	// Created has the server's ids of what came through, by entry, until all of it is there.
+	Created map[string]int64 `json:"created,omitempty"`
 }
 
 // Medium is a file beside the record. One that was synced before has a ServerID.
@@ -48,6 +48,68 @@ func (m Medium) MarshalJSON() ([]byte, error) {
 	}
 	type plain Medium
 	return json.Marshal(plain(m))
+}
+
+// upload is a medium that is not on the server yet. Its id names the entry that takes it there.
+type upload struct {
+	kind kind
+	id   string
+	at   *Medium
+}
+
+func (r *Record) uploads() (found []upload) {
+	for _, kind := range []kind{photo, sound} {
+		media := r.Photos
+		if kind == sound {
+			media = r.Sounds
+		}
+		for number := range media {
+			if media[number].ServerID == nil {
+				found = append(found, upload{kind, fmt.Sprintf("%s/%s/%d", r.UUID, kind.name, number), &media[number]})
+			}
+		}
+	}
+	return found
+}
+
+func observationOf(uuid string) string { return uuid + "/observation" }
+
+func attachOf(upload string) string { return upload + "/attach" }
+
+// complete tells whether all that the observation takes is noted, or was, and the record is marked.
+func (r *Record) complete() bool {
+	if !r.NeedsSync {
+		return true
+	}
+	needed := []string{observationOf(r.UUID)}
+	for _, upload := range r.uploads() {
+		needed = append(needed, upload.id, attachOf(upload.id))
+	}
+	for _, id := range needed {
+		if _, known := r.Created[id]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// end is what becomes of the record when its group has ended. What is on the server is not created again next
+// time.
+func (r *Record) end() {
+	complete := r.complete()
+	if id, known := r.Created[observationOf(r.UUID)]; known {
+		r.ServerID = &id
+	}
+	for _, upload := range r.uploads() {
+		if _, attached := r.Created[attachOf(upload.id)]; attached {
+			id := r.Created[upload.id]
+			upload.at.ServerID = &id
+		}
+	}
+	r.Created = nil
+	if complete {
+		r.NeedsSync, r.Errors = false, []string{}
+	}
 }
 
 // records is the folder of them. Handlers run side by side, so one change at a time.

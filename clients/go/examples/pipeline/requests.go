@@ -34,7 +34,7 @@ type Observation struct {
 	ServerID *int64 `json:"server_id"`
 }
 
-// Created is what the server answers: its own id.
+// Created is what the server answers: its own id of what it took.
 type Created struct {
 	ID int64 `json:"id"`
 }
@@ -61,7 +61,7 @@ func define(client *outtray.Client, chosen options, outcomes *outcomes) (*reques
 	var err error
 	for _, kind := range []kind{photo, sound} {
 		kind := kind
-		if defined.upload[kind], err = outtray.Define(client, outtray.Definition[Upload, outtray.Response]{
+		if defined.upload[kind], err = outtray.Define(client, outtray.Definition[Upload, Created]{
 			Key: kind.name + ".create",
 			Request: func(upload Upload) (outtray.Descriptor, error) {
 				return outtray.Descriptor{URL: chosen.server + "/" + kind.many, Headers: headers,
@@ -69,11 +69,12 @@ func define(client *outtray.Client, chosen options, outcomes *outcomes) (*reques
 						{Name: "uuid", ContentType: "text/plain", String: &upload.UUID},
 						{Name: "file", ContentType: "application/octet-stream", Path: upload.File}}}, nil
 			},
+			Response:  outtray.DecodeJSON[Upload, Created],
 			OnSuccess: outcomes.uploaded, OnError: outcomes.uploadFailed,
 		}); err != nil {
 			return nil, err
 		}
-		if defined.attach[kind], err = outtray.Define(client, outtray.Definition[Upload, outtray.Response]{
+		if defined.attach[kind], err = outtray.Define(client, outtray.Definition[Upload, Created]{
 			Key: kind.name + ".attach",
 			BoundRequest: func(upload Upload, bound outtray.Bound) (outtray.Descriptor, error) {
 				return outtray.Descriptor{
@@ -81,6 +82,7 @@ func define(client *outtray.Client, chosen options, outcomes *outcomes) (*reques
 					Headers: headers,
 					Data:    map[string]any{kind.name + "_id": bound.Value("medium"), "uuid": upload.ID}}, nil
 			},
+			Response:  outtray.DecodeJSON[Upload, Created],
 			OnSuccess: outcomes.uploaded, OnError: outcomes.uploadFailed,
 		}); err != nil {
 			return nil, err
@@ -112,40 +114,25 @@ func define(client *outtray.Client, chosen options, outcomes *outcomes) (*reques
 func (r *requests) pipeline(client *outtray.Client, record Record, folder string) (p *outtray.Pipeline,
 	weight float64) {
 	p = client.Pipeline(outtray.Group(groupOf(record.UUID)), outtray.GroupDeadline(groupDeadline))
-	type uploaded struct {
-		kind kind
-		step *outtray.Step
-	}
-	var uploads []uploaded
-	var media []string
-	for _, kind := range []kind{photo, sound} {
-		files := record.Photos
-		if kind == sound {
-			files = record.Sounds
-		}
-		for number, medium := range files {
-			if medium.ServerID != nil {
-				continue
-			}
-			id := fmt.Sprintf("%s/%s/%d", record.UUID, kind.name, number)
-			step := r.upload[kind].AddTo(p, Upload{record.UUID, id, filepath.Join(folder, medium.File)},
-				outtray.ID(id), outtray.Weight(mediaWeight))
-			uploads = append(uploads, uploaded{kind, step})
-			media = append(media, id)
-		}
+	uploads := record.uploads()
+	steps, media := make([]*outtray.Step, len(uploads)), make([]string, len(uploads))
+	for at, one := range uploads {
+		steps[at] = r.upload[one.kind].AddTo(p, Upload{record.UUID, one.id, filepath.Join(folder, one.at.File)},
+			outtray.ID(one.id), outtray.Weight(mediaWeight))
+		media[at] = one.id
 	}
 	observe := r.create
 	if record.ServerID != nil {
 		observe = r.update
 	}
 	observation := observe.AddTo(p, Observation{record.UUID, record.Note, record.ServerID},
-		outtray.ID(record.UUID+"/observation"), outtray.After(media...), outtray.Lane("observations"),
+		outtray.ID(observationOf(record.UUID)), outtray.After(media...), outtray.Lane("observations"),
 		outtray.Weight(1))
-	for _, one := range uploads {
-		r.attach[one.kind].AddTo(p, Upload{UUID: record.UUID, ID: one.step.ID()},
-			outtray.ID(one.step.ID()+"/attach"), outtray.Weight(mediaWeight),
+	for at, one := range uploads {
+		r.attach[one.kind].AddTo(p, Upload{UUID: record.UUID, ID: one.id},
+			outtray.ID(attachOf(one.id)), outtray.Weight(mediaWeight),
 			outtray.Bind("observation", observation.Pointer("/id")),
-			outtray.Bind("medium", one.step.Pointer("/id")))
+			outtray.Bind("medium", steps[at].Pointer("/id")))
 	}
 	return p, 1 + 2*mediaWeight*float64(len(uploads))
 }

@@ -52,8 +52,22 @@ func syncAll(ctx context.Context, chosen options) error {
 	if err := again(func() error { return client.Configure(ctx, outtray.Settings{}) }); err != nil {
 		return err
 	}
+	// What has been refused by then has no listener that was told.
+	var parked []outtray.Row
+	err = again(func() (err error) {
+		parked, err = client.GetRequests(ctx, outtray.Filter{State: outtray.StateAwaitingAuth})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(parked) > 0 {
+		signIn()
+	}
 	return wait(ctx, client, outcomes)
 }
+
+func signIn() { say("sign in again: observations token --queue DIR NEWTOKEN") }
 
 // watch lets people see how it goes.
 func watch(client *outtray.Client, outcomes *outcomes) {
@@ -61,7 +75,7 @@ func watch(client *outtray.Client, outcomes *outcomes) {
 	client.OnGroup(func(status outtray.GroupStatus) { outcomes.toolbar.progress(status.Group, status.Progress) })
 	client.OnState(func(event outtray.StateEvent) {
 		if event.State == outtray.StateAwaitingAuth {
-			say("sign in again: observations token --queue DIR NEWTOKEN")
+			signIn()
 		}
 	})
 	client.OnAttempt(func(attempt outtray.Attempt) {

@@ -49,6 +49,9 @@ export class Sync {
     // Not before: what completed under an earlier run is not sent again as long as its outcome is here, and a
     // record that was read as unsynced above must not be marked and forgotten before it is enqueued.
     await this.#persist(() => this.#uploads.configure());
+    // What has been refused by then has no listener that was told.
+    const parked = await this.#persist(() => this.#uploads.getRequests({ state: 'awaiting-auth' }));
+    parked.forEach((row) => this.#stateChanged(row));
     await this.#end();
   }
 
@@ -74,7 +77,6 @@ export class Sync {
     const headers = token ? authorization(token) : {};
     const onSuccess = (id, { uuid }, meta) => this.#orFail(() => {
       step('outcome', meta.id);
-      if (id === undefined) return;
       // The outcome of the group has no answers in it, and this one is acknowledged before: keep its id.
       this.#records.change(uuid, ({ created }) => ({ created: { ...created, [meta.id]: id } }));
     });
@@ -82,10 +84,10 @@ export class Sync {
       step('outcome', id);
       return this.#failedFor(uuid, id, error);
     });
-    const define = (key, request, response = () => undefined) => {
+    const response = (answer) => answer.id;
+    const define = (key, request) => {
       this.#definitions[key] = this.#uploads.define({ key, request, response, onSuccess, onError });
     };
-    const idOf = (answer) => answer.id;
 
     for (const [kind, many] of KINDS) {
       define(`${kind}.create`, ({ name, file }) => ({
@@ -95,7 +97,7 @@ export class Sync {
           { name: 'uuid', contentType: 'text/plain', string: name },
           { name: 'file', contentType: 'application/octet-stream', path: this.#records.file(file) },
         ],
-      }), idOf);
+      }));
       define(`${kind}.attach`, ({ name }, bound) => ({
         url: `${server}/observations/${bound.observation}/${many}`,
         headers,
@@ -104,7 +106,7 @@ export class Sync {
     }
     define('observation.create', ({ uuid, note }) => ({
       url: `${server}/observations`, headers, data: { uuid, note },
-    }), idOf);
+    }));
     define('observation.update', ({ uuid, note, serverId }) => ({
       url: `${server}/observations/${serverId}?ignore_photos=true`,
       method: 'PUT',
@@ -117,13 +119,10 @@ export class Sync {
   #pipelineOf({ uuid, note, server_id: serverId, ...record }) {
     const group = groupOf(uuid);
     const pipeline = this.#uploads.pipeline({ group, groupDeadlineMs: DEADLINE_MS });
-    const media = KINDS.flatMap(([kind, many]) => (record[many] ?? []).flatMap((file, number) => {
-      // What was synced before is written with its id on the server.
-      if (typeof file !== 'string') return [];
-      const name = `${uuid}/${kind}/${number}`;
+    const media = mediaOf({ uuid, ...record }).map(({ kind, name, file }) => {
       const create = this.#definitions[`${kind}.create`];
-      return [{ kind, name, step: pipeline.add(create, { uuid, name, file }, { id: name, weight: 0.5 }) }];
-    }));
+      return { kind, name, step: pipeline.add(create, { uuid, name, file }, { id: name, weight: 0.5 }) };
+    });
     const { 'observation.create': create, 'observation.update': update } = this.#definitions;
     const observation = pipeline.add(serverId === null ? create : update, { uuid, note, serverId }, {
       id: `${uuid}/observation`, weight: 1,
@@ -156,17 +155,21 @@ export class Sync {
     this.#records.change(uuid, ({ errors }) => ({ errors: [...new Set([...errors, text])] }));
   }
 
-  /** Marks the record. It may run twice for one outcome, and comes to the same. */
+  /** Marks the record, or forgets a group without a good end, so that the next sync begins anew. */
   async #groupSettled({ group, counts }) {
     const uuid = uuidOf(group);
     step('group', uuid);
-    const isComplete = counts.error === 0 && counts.cancelled === 0;
-    // An earlier run left it unfinished, and this one has enqueued it anew: it settles once more.
-    if (!isComplete && await this.#isLive(group)) return;
-    this.#records.change(uuid, (record) => marked(record, isComplete));
-    if (isComplete && this.#records.read(uuid)) step('marked', uuid);
-    // What was aborted, or deleted elsewhere, begins from nothing next time: forget what ended before.
-    if (counts.cancelled > 0) await this.#persist(() => this.#uploads.cancelGroup(group));
+    // It was enqueued anew since, and will settle once more.
+    if (await this.#isLive(group)) return;
+    const record = this.#records.read(uuid);
+    const complete = record !== undefined && isComplete(record);
+    if (record && !complete && counts.error === 0 && counts.cancelled === 0) {
+      // A handler that notes an id has failed. This outcome is released too, and both come again.
+      throw new Error(`the ids of ${uuid} on the server are not all in its record`);
+    }
+    this.#records.change(uuid, marked);
+    if (complete) step('marked', uuid);
+    else await this.#persist(() => this.#uploads.cancelGroup(group));
     this.#toolbar.move(group, 1);
     this.#left.delete(uuid);
   }
@@ -178,13 +181,15 @@ export class Sync {
 
   #listen() {
     this.#uploads.addListener('group', ({ group, progress }) => this.#toolbar.move(group, progress));
-    this.#uploads.addListener('state', ({ state }) => {
-      if (state !== 'awaiting-auth') return;
-      this.#toolbar.say('sign in again: observations token --queue DIR NEWTOKEN');
-    });
+    this.#uploads.addListener('state', (row) => this.#stateChanged(row));
     this.#uploads.addListener('attempt', ({ errorKind }) => {
       if (errorKind === 'network') this.#toolbar.say('waiting for the network');
     });
+  }
+
+  #stateChanged({ state }) {
+    if (state !== 'awaiting-auth') return;
+    this.#toolbar.say('sign in again: observations token --queue DIR NEWTOKEN');
   }
 
   /** Repeats a call whose sidecar died before it answered. Every call here may be repeated. */
@@ -223,21 +228,29 @@ export class Sync {
   }
 }
 
-/** What changes in a record when its group has ended. */
-function marked({ uuid, created = {}, server_id: before, ...record }, isComplete) {
-  const serverId = created[`${uuid}/observation`] ?? before;
-  // What is on the server now is updated next time, not created again.
-  if (!isComplete) return { server_id: serverId, created: undefined };
-  // The handler that notes it has failed. This outcome is released too, and both come again.
-  if (serverId === null) throw new Error(`the id of ${uuid} on the server is not in its record`);
-  const withIds = (kind, files = []) => files.map((file, number) => {
-    const id = created[`${uuid}/${kind}/${number}`];
-    return id === undefined ? file : { file, server_id: id };
-  });
-  const media = KINDS.map(([kind, many]) => [many, withIds(kind, record[many])]);
-  return {
-    ...Object.fromEntries(media), server_id: serverId, needs_sync: false, errors: [], created: undefined,
-  };
+/** What is still to be uploaded; what was synced before is written with its id on the server. */
+function mediaOf({ uuid, ...record }) {
+  const named = KINDS.flatMap(([kind, many]) => (record[many] ?? []).map((file, number) => (
+    { kind, many, number, file, name: `${uuid}/${kind}/${number}` })));
+  return named.filter(({ file }) => typeof file === 'string');
+}
+
+/** Whether all that an observation needs is noted, or was and the record is marked. */
+function isComplete({ created = {}, needs_sync: needsSync, ...record }) {
+  const needed = [`${record.uuid}/observation`,
+    ...mediaOf(record).flatMap(({ name }) => [name, `${name}/attach`])];
+  return !needsSync || needed.every((name) => name in created);
+}
+
+/** What changes in a record when its group has ended. What the server has is not created again next time. */
+function marked(record) {
+  const { uuid, created = {}, server_id: before, photos = [], sounds = [] } = record;
+  const changed = { photos: [...photos], sounds: [...sounds] };
+  for (const { many, number, file, name } of mediaOf(record)) {
+    if (`${name}/attach` in created) changed[many][number] = { file, server_id: created[name] };
+  }
+  Object.assign(changed, { server_id: created[`${uuid}/observation`] ?? before, created: undefined });
+  return isComplete(record) ? { ...changed, needs_sync: false, errors: [] } : changed;
 }
 
 const authorization = (token) => ({ Authorization: `Bearer ${token}` });

@@ -186,6 +186,8 @@ class Sync:
             self.toolbar.say(json.loads(response["body"])["error"])
             self.records.delete(uuid)
             persist(lambda: self.uploads.cancel_group(group_of(uuid)))
+            # Where this was the last of the group, the group is forgotten, and no outcome of it comes.
+            self.left.discard(uuid)
             return
         # The rest waits: mended and synced anew this entry goes again, or `abort` cancels the group.
         text = f"{meta['id']}: {error['message']}"

@@ -211,7 +211,8 @@ class UploadClient(Steering):
         at a time for a group and after the handlers of its members, acknowledged when the handler returns,
         released with a warning when it raises, maybe more than once. A group that nobody acknowledges keeps
         its rows. There is one handler; a further one takes its place, with a warning. Call it before
-        `configure`; later it subscribes again, which brings back what was released.
+        `configure`: an outcome of a group that comes while there is no handler is acknowledged in silence, so
+        that groups can be used without one.
         """
         self._uploads.on_group_settled(handler)
 

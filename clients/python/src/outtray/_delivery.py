@@ -206,9 +206,9 @@ class Delivery:
     def _next_of_group(self, lane: Lane, event: Mapping[str, Any]) -> List[Order]:
         if self.takes_groups:
             return self._begin(lane, event)
+        # Else it would be kept for ever, and its members with it.
         self._held.discard(event["eventId"])
-        why = f"nobody asked for groups: the outcome of the group {event['group']} is released"
-        return [Release(event["eventId"]), Warn(why, event)]
+        return [self._acknowledge(event["eventId"])]
 
     def _next_of_entry(self, lane: Lane, event: Mapping[str, Any]) -> List[Order]:
         event_id, key, kind = event["eventId"], event["key"], event["kind"]

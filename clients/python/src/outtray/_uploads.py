@@ -42,8 +42,8 @@ GroupHandler = Callable[[GroupOutcome], object]
 GONE = ("E_CLOSED", "E_SIDECAR_EXITED")
 SHOWN = ("state", "progress", "attempt", "group")
 # Of each subscription, since a later one would bring back what was released. Others are asked for when
-# somebody wants them: they cost the sidecar work, and an outcome that nobody acknowledges is kept.
-ALWAYS = ("state", "progress", "attempt", "settled")
+# somebody wants them: they cost the sidecar work.
+ALWAYS = ("state", "progress", "attempt", "settled", "groupSettled")
 SUBSCRIBE_AGAIN_S = (1.0, 60.0)
 log = logging.getLogger("outtray")
 
@@ -151,7 +151,6 @@ class Uploads:
         with self._lock:
             self._group_handler = handler
             self._delivery.takes_groups = True
-        self._include("groupSettled")
 
     def make(self, key: str, vars: Any, given_id: Optional[str], options: Options) -> Made:
         return self.definitions.enqueue(key, vars, given_id, options)
