@@ -3,6 +3,7 @@ package outtray_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -94,4 +95,47 @@ func TestBackgroundClose(t *testing.T) {
 		must(t, client.Close(ctx))
 		equal(t, "gone", gone(pid), true)
 	})
+}
+
+func TestCloseOfASharedSidecar(t *testing.T) {
+	limits := map[string]time.Duration{"in its time": time.Minute, "in a hurry": 500 * time.Millisecond}
+	for name, limit := range limits {
+		t.Run("it goes on for the other host, without a signal, when let go "+name, func(t *testing.T) {
+			dir := t.TempDir()
+			owner, noted := openReal(t, dir)
+			other, _ := openReal(t, dir)
+			pid := owner.Server().PID
+			equal(t, "the other one's owner", other.Server().PID, pid)
+			target, requests := echo(t)
+			handled := make(chan string, 9)
+			echoed := echoing(t, other, target.URL, func(_, _ json.RawMessage, meta outtray.Meta) error {
+				handled <- meta.ID
+				return nil
+			})
+			must(t, other.Configure(ctx, outtray.Settings{}))
+			bounded, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			start := time.Now()
+			must(t, owner.Close(bounded))
+			if took := time.Since(start); took > 5*time.Second {
+				t.Errorf("close took %v", took)
+			}
+			_, err := owner.Ping(ctx)
+			equal(t, "is ErrClosed", errors.Is(err, outtray.ErrClosed), true)
+			// A process whose pipes break before their time is killed after a second; this one is not.
+			for time.Since(start) < 2*time.Second && !gone(pid) {
+				time.Sleep(10 * time.Millisecond)
+			}
+			_, err = other.Ping(ctx)
+			must(t, err)
+			_, err = echoed.Mutate(ctx, json.RawMessage(`{}`), outtray.ID("late"))
+			must(t, err)
+			equal(t, "handled", <-handled, "late")
+			equal(t, "the other one's owner", other.Server().PID, pid)
+			equal(t, "requests", requests.Load(), int64(1))
+			must(t, other.Close(ctx))
+			eventually(t, "the end and the reaping", func() bool { return gone(pid) })
+			equal(t, "warnings", noted.all(), "[]")
+		})
+	}
 }

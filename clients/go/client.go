@@ -161,8 +161,10 @@ func (c *Client) Server() Server {
 
 // Close ends the client and its sidecar, and waits until that process is reaped. Accepted work is kept. No
 // handler starts any more; those that run have 5 s, or until ctx ends, to return and be acknowledged. Then
-// their context ends. A sidecar that does not end by itself within 7 s is ended by signals. Further calls
-// fail with ErrClosed; closing again does nothing. A handler must not call it: it would wait for itself.
+// their context ends. A sidecar that does not end by itself within 7 s is ended by signals. One that serves
+// other hosts too goes on for them without a signal; Close returns 1.5 s after it has let this host go, or
+// once ctx has ended, and a goroutine reaps it. Further calls fail with ErrClosed; closing again does
+// nothing. A handler must not call it: it would wait for itself.
 //
 // With [Options].Background the sidecar gets no signal: once the calls that were made are answered, within
 // about 2 s, or ctx has ended, Close returns and the sidecar goes on alone. A goroutine reaps it if it ends

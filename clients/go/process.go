@@ -15,6 +15,8 @@ const (
 	// The sidecar promises to be gone 5 s after its input ended.
 	closeGrace = 7 * time.Second
 	termGrace  = 3 * time.Second
+	// One that serves nobody else ends within milliseconds of its output.
+	letGoGrace = 1500 * time.Millisecond
 	// One that may go on alone, and has nothing to do, is gone so soon after its last answer.
 	aloneGrace = 200 * time.Millisecond
 	// Its last frames may still lie in the pipe after the exit; and what inherited the pipe may hold it open.
@@ -40,8 +42,8 @@ type process struct {
 	exit *ExitError
 
 	mu sync.Mutex
-	// alone: it is left to itself, and may close its pipes before it ends.
-	alone bool
+	// asked: we have ended its input, and it may close its pipes before it ends.
+	asked bool
 }
 
 // startProcess runs b. bytes gets its output in pieces, which it may not keep; ended is called when the
@@ -140,9 +142,9 @@ func (p *process) run(log io.Writer, bytes func([]byte), ended func(*ExitError))
 // nobody.
 func (p *process) expectExit(exited <-chan struct{}) {
 	p.mu.Lock()
-	alone := p.alone
+	asked := p.asked
 	p.mu.Unlock()
-	if alone {
+	if asked {
 		return
 	}
 	timer := time.NewTimer(brokenPipe)
@@ -167,11 +169,15 @@ func exitOf(state *os.ProcessState, err error, stderr string) *ExitError {
 	return exit
 }
 
-// close ends the child and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL. The end of
-// ctx shortens the waits.
+// close ends the child and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL. One that
+// closes its output and goes on serves other hosts, and gets no signal. The end of ctx shortens the waits.
 func (p *process) close(ctx context.Context) {
-	p.outbox.close()
-	if p.endsWithin(ctx, closeGrace) {
+	p.endInput()
+	if closesWithin(ctx, p.heardAll, closeGrace) {
+		// One that is about to end is worth a moment even when ctx has ended.
+		if !p.endsWithin(ctx, letGoGrace) && !p.endsWithin(context.Background(), aloneGrace) {
+			p.letGo()
+		}
 		return
 	}
 	p.command.Process.Signal(syscall.SIGTERM)
@@ -183,16 +189,25 @@ func (p *process) close(ctx context.Context) {
 }
 
 // leave ends stdin and lets the child go on, without a signal. It closes its output once what it had read is
-// answered; that is waited for, less patiently once ctx has ended. Only the goroutine that reaps the child
-// stays until its end.
+// answered; that is waited for, less patiently once ctx has ended.
 func (p *process) leave(ctx context.Context) {
-	p.mu.Lock()
-	p.alone = true
-	p.mu.Unlock()
-	p.outbox.close()
+	p.endInput()
 	if closesWithin(ctx, p.heardAll, closeGrace) && p.endsWithin(ctx, aloneGrace) {
 		return
 	}
+	p.letGo()
+}
+
+// endInput ends stdin behind what is in line.
+func (p *process) endInput() {
+	p.mu.Lock()
+	p.asked = true
+	p.mu.Unlock()
+	p.outbox.close()
+}
+
+// letGo gives up the pipes. Only the goroutine that reaps the child stays until its end.
+func (p *process) letGo() {
 	closeAll([]*os.File{p.input, p.output, p.errors})
 }
 

@@ -382,7 +382,8 @@ export interface UploadClient {
 
   /**
    * Waits for handlers that run, at most 5 s, then ends the sidecar and resolves once it is gone: the end of
-   * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept.
+   * its stdin, after 7 s SIGTERM, after 3 s more SIGKILL. Accepted work is kept. One that serves other hosts
+   * too goes on for them without a signal; this resolves 1.5 s after it has let this host go.
    *
    * With `background` the sidecar gets no signal: once the calls that were made are answered, within about
    * 2 s, this resolves, and the sidecar goes on alone. One that has nothing to do is gone by then.

@@ -12,6 +12,8 @@ const LAST_BYTES_MS = 500;
 // The sidecar promises to end within 5 s of the end of its stdin.
 const CLOSE_MS = 7000;
 const TERM_MS = 3000;
+// One that serves nobody else ends within milliseconds of its stdout.
+const LET_GO_MS = 1500;
 // One that has nothing to do in the background is gone so soon after its last answer.
 const ALONE_MS = 200;
 
@@ -35,11 +37,13 @@ class SidecarProcess {
    * @param {string} [options.binary]
    * @param {string} [options.cwd]
    * @param {NodeJS.ProcessEnv} [options.env] the whole environment of the child; default this process's
+   * @param {boolean} [options.detached] in a session of its own, which no Ctrl-C and no hang-up of this
+   *   process's terminal reaches
    * @returns {Promise<SidecarProcess>}
    */
-  static async start({ args, onBytes, onExit, binary, cwd, env = process.env }) {
+  static async start({ args, onBytes, onExit, binary, cwd, env = process.env, detached = false }) {
     const { file, source } = findBinary(binary, env);
-    const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(file, args, { cwd, env, detached, stdio: ['pipe', 'pipe', 'pipe'] });
     await new Promise((resolve, reject) => {
       child.once('spawn', resolve);
       child.once('error', (error) => reject(explainSpawnFailure(error, { file, source, cwd })));
@@ -58,7 +62,7 @@ class SidecarProcess {
     // would end this process.
     child.stdin.on('error', () => {});
     child.on('error', () => {});
-    this.#read = new Promise((resolve) => child.stdout.once('close', resolve));
+    this.#read = new Promise((resolve) => child.stdout.once('close', () => resolve(true)));
     this.exited = this.#watchExit();
     this.hold(false);
   }
@@ -95,15 +99,18 @@ class SidecarProcess {
   }
 
   /**
-   * Ends the sidecar and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL.
+   * Ends the sidecar and waits until it is reaped: the end of stdin, then SIGTERM, then SIGKILL. One that has
+   * closed stdout after that end of stdin and goes on serves other hosts, and gets no signal.
    * @param {{closeMs?: number, termMs?: number}} [limits] how long the first two may take, in milliseconds
-   * @returns {Promise<SidecarExited>} how it ended
+   * @returns {Promise<SidecarExited | null>} how it ended; null when it goes on
    */
   async close({ closeMs = CLOSE_MS, termMs = TERM_MS } = {}) {
     this.hold(true);
-    this.#child.stdin.end();
-    const ended = await within(closeMs, this.exited);
-    if (ended) return ended;
+    const { stdin, stdout } = this.#child;
+    // A stdout that ended unasked is a defect, and no sign that it has let us go.
+    const asked = stdout.destroyed ? this.exited : Promise.race([this.#read, this.exited]);
+    stdin.end();
+    if (await within(closeMs, asked)) return (await within(LET_GO_MS, this.exited)) ?? this.#letGo();
     this.#child.kill('SIGTERM');
     const stopped = await within(termMs, this.exited);
     if (stopped) return stopped;
@@ -118,13 +125,16 @@ class SidecarProcess {
    */
   async leave() {
     this.hold(true);
-    const { stdin, stdout, stderr } = this.#child;
-    stdin.end();
+    this.#child.stdin.end();
     await within(CLOSE_MS, Promise.race([this.#read, this.exited]));
-    const ended = await within(ALONE_MS, this.exited);
-    if (ended) return ended;
+    return (await within(ALONE_MS, this.exited)) ?? this.#letGo();
+  }
+
+  /** Node reaps it if it ends before Node does. */
+  #letGo() {
     this.hold(false);
     this.#gone = true;
+    const { stdin, stdout, stderr } = this.#child;
     for (const pipe of [stdin, stdout, stderr]) pipe.destroy();
     return null;
   }
@@ -134,10 +144,12 @@ class SidecarProcess {
     return new Promise((resolve) => {
       child.once('exit', async (exitCode, signal) => {
         await within(LAST_BYTES_MS, this.#read);
+        const wasLetGo = this.#gone;
         this.#gone = true;
         child.stdout.destroy();
         const exit = new SidecarExited({ exitCode, signal, stderr: this.#stderr.toString() });
-        this.#onExit(exit);
+        // Whoever let it go may have another one by now.
+        if (!wasLetGo) this.#onExit(exit);
         resolve(exit);
       });
     });

@@ -10,6 +10,8 @@ export interface SessionOptions {
   args?: readonly string[];
   cwd?: string;
   env?: Record<string, string | undefined>;
+  /** Start it in a session of its own, out of reach of this terminal's Ctrl-C and hang-up. Default false. */
+  detached?: boolean;
   /** How long the first answer may take, milliseconds. Default 30,000. */
   startMs?: number;
   onEvent?: (event: string, params: any) => void;
@@ -37,9 +39,10 @@ export declare class Session {
   kill(signal: string): void;
   /**
    * Resolves once the process is reaped: the end of stdin, after `closeMs` SIGTERM, after `termMs` more
-   * SIGKILL.
+   * SIGKILL. One that closes its stdout and goes on, since it serves other hosts, gets no signal; it resolves
+   * with null 1.5 s later.
    */
-  close(limits?: { closeMs?: number; termMs?: number }): Promise<SidecarExited>;
+  close(limits?: { closeMs?: number; termMs?: number }): Promise<SidecarExited | null>;
   /**
    * For a process with `--on-disconnect drain` or `stay:SECONDS`: ends stdin, waits until the calls that were
    * made are answered, and lets it go on without a signal. Resolves with null then, and with how it ended

@@ -54,9 +54,12 @@ class Session {
     return this.#process.exited;
   }
 
-  /** Ends the sidecar; accepted work is kept. Resolves with SidecarExited once the process is reaped. */
+  /**
+   * Ends the sidecar; accepted work is kept. Resolves with SidecarExited once the process is reaped, or with
+   * null when it goes on for other hosts.
+   */
   close(limits) {
-    this.#closing ??= this.#process.close(limits);
+    this.#closing ??= this.#end(this.#process.close(limits));
     return this.#closing;
   }
 
@@ -65,11 +68,14 @@ class Session {
    * to do and is reaped, else with null.
    */
   leave() {
-    this.#closing ??= this.#process.leave().then((exit) => {
-      this.#connection.fail(new ClientError('E_CLOSED', 'the session is closed'));
-      return exit;
-    });
+    this.#closing ??= this.#end(this.#process.leave());
     return this.#closing;
+  }
+
+  async #end(ending) {
+    const exit = await ending;
+    this.#connection.fail(new ClientError('E_CLOSED', 'the session is closed'));
+    return exit;
   }
 
   async #start({ onEvent = () => {}, onExit = () => {}, onNoise = () => {}, ...options }) {

@@ -104,6 +104,7 @@ class Sidecar {
     this.#limitStarts();
     const session = await this.#open({
       ...this.#options,
+      detached: this.#leaves,
       onEvent: this.#ports.onEvent,
       onNoise: (line, why) => this.#ports.onNoise(why, line.length),
       onExit: (exit) => this.#ended(exit),

@@ -6,9 +6,11 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { after, before, beforeEach, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createUploadClient } from '../src/index.mjs';
+import { Session } from '../src/session.mjs';
 import { deferred, fails } from './rig.mjs';
 import { BINARY, Receiver, needsBinary, until } from './sidecar.mjs';
 
@@ -324,6 +326,92 @@ test('background: a sidecar with nothing to do is reaped before close resolves',
   const { pid } = await client.server();
   await client.close();
   assert.equal(existsSync(`/proc/${pid}`), false);
+});
+
+test('background: the sidecar has its own process group, and ours without', needsBinary, async () => {
+  const group = async (pid) => {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.split(') ').pop().split(' ')[2]);
+  };
+  for (const background of [true, false]) {
+    const client = createUploadClient({ dir: newQueue(), binary: BINARY, background });
+    try {
+      const { pid } = await client.server();
+      assert.equal(await group(pid), background ? pid : await group(process.pid));
+    } finally {
+      await client.close();
+    }
+  }
+});
+
+/** Another host on a queue, in a process of its own: tells its `server()`, then does a line at a time. */
+async function otherHost(dir) {
+  const index = new URL('../src/index.mjs', import.meta.url);
+  const text = `import { createInterface } from 'node:readline';
+    import { createUploadClient } from ${JSON.stringify(index)};
+    const client = createUploadClient(${JSON.stringify({ dir, binary: BINARY })});
+    const request = () => ({ url: ${JSON.stringify(receiver.url('/notes'))} });
+    const note = client.define({ key: 'note', request, onSuccess: (raw, vars, { id }) => console.log(id) });
+    await client.configure();
+    const tell = async () => console.log(JSON.stringify(await client.server()));
+    await tell();
+    for await (const line of createInterface({ input: process.stdin })) {
+      await client.ping();
+      if (line === 'mutate') await note.mutate(null, { id: 'late' });
+      else await tell();
+    }
+    await client.close();`;
+  const host = spawn(process.execPath, ['--input-type=module', '-e', text],
+    { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]();
+  const hear = async () => (await lines.next()).value;
+  const ask = (line) => host.stdin.write(`${line}\n`) && hear();
+  return { host, ask, server: JSON.parse(await hear()) };
+}
+
+test('close lets a sidecar go that serves another host, without a signal', needsBinary, async () => {
+  const dir = newQueue();
+  const exits = [];
+  const owner = await Session.open({ dir, binary: BINARY, onExit: (exit) => exits.push(exit) });
+  const other = await otherHost(dir);
+  assert.equal(other.server.pid, owner.server.pid);
+  const began = Date.now();
+  assert.equal(await owner.close(), null);
+  assert.ok(Date.now() - began < 5000);
+  await assert.rejects(owner.call('ping'), fails('E_CLOSED'));
+  assert.equal(await other.ask('mutate'), 'late');
+  assert.equal(JSON.parse(await other.ask('server')).pid, owner.server.pid);
+  other.host.stdin.end();
+  await once(other.host, 'exit');
+  const { exitCode, signal } = await owner.exited;
+  assert.deepEqual([exitCode, signal, exits.length, receiver.requests.length], [0, null, 0, 1]);
+});
+
+test('close lets a program end whose sidecar goes on for another host', needsBinary, async () => {
+  const dir = newQueue();
+  const index = new URL('../src/index.mjs', import.meta.url);
+  const text = `import { once } from 'node:events';
+    import { createUploadClient } from ${JSON.stringify(index)};
+    const client = createUploadClient(${JSON.stringify({ dir, binary: BINARY })});
+    console.log((await client.server()).pid);
+    await once(process.stdin, 'data');
+    process.stdin.destroy();
+    await client.close();`;
+  const host = spawn(process.execPath, ['--input-type=module', '-e', text],
+    { stdio: ['pipe', 'pipe', 'inherit'] });
+  const pid = Number(await once(host.stdout, 'data'));
+  await withClient(async ({ client, note, outcomes }) => {
+    await client.configure();
+    assert.equal((await client.server()).pid, pid);
+    const began = Date.now();
+    host.stdin.write('close\n');
+    assert.deepEqual(await once(host, 'exit'), [0, null]);
+    assert.ok(Date.now() - began < 5000);
+    await client.ping();
+    await note.mutate(null);
+    await handled(outcomes, 1);
+    assert.equal((await client.server()).pid, pid);
+  }, { dir });
 });
 
 test('examples/watch-folder.mjs uploads what appears in a folder, until SIGTERM', needsBinary, async () => {

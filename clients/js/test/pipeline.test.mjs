@@ -239,7 +239,7 @@ test('D48: outcomes of one group one at a time; the slow are warned of, the malf
   assert.deepEqual(made.fake.ackedEventIds.sort(), ['g1', 'g2', 'h1']);
 });
 
-test('D42, D48: without a handler a group leaves nothing behind, and later ones reach a new handler', async () => {
+test('D42, D48: without a handler a group leaves nothing; later ones reach a new handler', async () => {
   const made = await start({ groups: false });
   const gate = deferred();
   made.client.define({ key: 'photo', request: () => ({ url: SERVER }), onSuccess: () => gate.promise });
@@ -260,7 +260,7 @@ test('D42, D48: without a handler a group leaves nothing behind, and later ones 
 const subscriptions = ({ calls }) => calls.filter(({ method }) => method === 'subscribe')
   .map(({ params }) => params.events.slice(4));
 
-test('D48: progress of groups is asked for where somebody listens, later by a further subscribe', async () => {
+test('D48: progress of groups is asked for where somebody listens, also later', async () => {
   const { client, fake, warnings } = await start({ groups: false });
   assert.deepEqual(subscriptions(fake), [['groupSettled']]);
   client.onGroupSettled(() => {});

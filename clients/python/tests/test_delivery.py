@@ -218,7 +218,7 @@ def test_D48_a_group_waits_for_the_open_enqueue_of_a_member_and_one_at_a_time():
     assert delivery.handled(first) == [Acknowledge("g1"), Handle(second)]
 
 
-def test_D42_D48_a_group_without_a_handler_is_acknowledged_behind_its_members_and_one_without_a_name_dropped():
+def test_D42_D48_a_group_without_a_handler_is_acknowledged_and_one_without_a_name_dropped():
     delivery, _ = machine()
     member = event("a", "e1", group="g")
     delivery.settled(member)

@@ -14,7 +14,7 @@ import pytest
 from rig import BINARY, CLIENT, Seen, needs_binary, until
 from web import Server
 
-from outtray import AsyncUploadClient, CallError, InvalidError, SidecarExited, UploadClient
+from outtray import AsyncUploadClient, CallError, ClosedError, InvalidError, SidecarExited, UploadClient
 
 pytestmark = needs_binary
 
@@ -286,6 +286,70 @@ def test_background_one_with_nothing_to_do_is_reaped_by_close(open_client):
     pid = client._link._process._child.pid
     client.close()
     assert not pathlib.Path(f"/proc/{pid}").exists()
+
+
+OWNER = """
+import sys
+from outtray import UploadClient
+client = UploadClient(sys.argv[1], binary=sys.argv[2])
+client.ping()
+print(client._link._process._child.pid, flush=True)
+sys.stdin.readline()
+client.close()
+"""
+
+
+def test_close_lets_a_sidecar_go_that_serves_another_host(open_client, tmp_path):
+    """Without a signal: its exit status would tell. The other host goes on with the same process."""
+    seen, told = Seen(), Seen()
+    with Server() as server:
+        owner = open_client()
+        owner.ping()
+        process = owner._link._process
+        pid, tell = process._child.pid, process._on_end
+        process._on_end = lambda error: (told.add(error), tell(error))
+        with open_client() as other:
+            note = poster(other, server, on_success=lambda value, vars, meta: seen.add(meta["id"]))
+            other.configure()
+            relay = other._link._process
+            began = time.monotonic()
+            owner.close()
+            assert time.monotonic() - began < 5
+            with pytest.raises(ClosedError):
+                owner.ping()
+            assert other.ping() > 0
+            note.mutate({}, id="late")
+            assert seen.wait(1) == ["late"]
+            # One that is attached ends with the owner of the queue.
+            assert other._link._process is relay
+            assert pathlib.Path(f"/proc/{pid}").exists()
+            assert process._child.returncode is None
+        assert until(lambda: process._child.returncode is not None)
+        assert (process._child.returncode, len(told.items), len(server.requests)) == (0, 1, 1)
+    assert owner.warned.items + other.warned.items == []
+    until(lambda: not pathlib.Path(f"/proc/{pid}").exists())
+
+
+def test_close_lets_a_program_end_whose_sidecar_goes_on_for_another_host(open_client, tmp_path):
+    seen = Seen()
+    host = subprocess.Popen(
+        [sys.executable, "-X", "dev", "-c", OWNER, str(tmp_path / "queue"), BINARY],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(CLIENT / "src")},
+    )
+    pid = int(host.stdout.readline())
+    with Server() as server, open_client() as other:
+        note = poster(other, server, on_success=lambda value, vars, meta: seen.add(meta["id"]))
+        other.configure()
+        relay = other._link._process
+        rest, complaints = host.communicate(b"close\n", 5)
+        assert (host.returncode, rest, complaints) == (0, b"", b"")
+        note.mutate({}, id="late")
+        assert seen.wait(1) == ["late"]
+        assert other._link._process is relay
+        assert pathlib.Path(f"/proc/{pid}").exists()
 
 
 def test_background_finishes_what_a_killed_host_has_begun(open_client, tmp_path):

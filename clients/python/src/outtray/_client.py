@@ -274,10 +274,11 @@ class UploadClient(Steering):
     def close(self) -> None:
         """Ends the sidecar; accepted work stays on disk.
 
-        Waits for running handlers at most 5 s, for the process at most 12 s, and leaves none behind. With
-        `background` the sidecar gets no signal: once the calls that were made are answered, within about 2
-        s, this returns and the sidecar goes on alone; one that has nothing to do is reaped. A second call
-        does nothing, and neither does one in a child after a fork.
+        Waits for running handlers at most 5 s, for the process at most 12 s, and leaves none behind, but for
+        one that serves other hosts too: it goes on for them without a signal, and this returns 1.5 s after
+        it has let this host go. With `background` the sidecar gets no signal: once the calls that were made
+        are answered, within about 2 s, this returns and the sidecar goes on alone; one that has nothing to do
+        is reaped. A second call does nothing, and neither does one in a child after a fork.
         """
         if self._uploads.forked:
             return

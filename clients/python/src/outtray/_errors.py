@@ -46,11 +46,14 @@ class SidecarExited(OuttrayError):
     """The sidecar was gone before it answered (`E_SIDECAR_EXITED`).
 
     Accepted work is on disk. A `mutate` may be repeated under the same id; the next call starts a sidecar.
-    `status` is the exit status or None, `signal` its number or None, `stderr` the last 64 KiB of it.
+    `status` is the exit status or None, `signal` its number or None, `stderr` the last 64 KiB of it. Both are
+    None when the process goes on for other hosts, and has let this one go.
     """
 
     def __init__(self, status: Optional[int], signal: Optional[int], stderr: str) -> None:
         how = f"was ended by signal {signal}" if signal else f"exited with status {status}"
+        if status is None and not signal:
+            how = "has let this host go"
         last = stderr.rstrip().rsplit("\n", 1)[-1]
         super().__init__("E_SIDECAR_EXITED", f"the sidecar {how}" + (f": {last}" if last else ""))
         self.status = status

@@ -19,6 +19,8 @@ READ = 256 * 1024
 END_S = 7.0
 TERM_S = 3.0
 KILL_S = 2.0
+# One that serves nobody else ends within milliseconds of its output.
+LET_GO_S = 1.5
 # One that has nothing to do in the background is gone so soon after its last answer.
 ALONE_S = 0.2
 
@@ -73,8 +75,9 @@ class SidecarProcess:
         self._on_end = on_end
         self._frames: "queue.SimpleQueue[Optional[bytes]]" = queue.SimpleQueue()
         self._stderr = b""
-        self._leaves = launch.leaves
         self._input_ended = False
+        self._signalled = False
+        self._let_go = False
         self._heard_all = threading.Event()
         self._ended = threading.Event()
         LIVE.add(self)
@@ -92,12 +95,16 @@ class SidecarProcess:
         self._frames.put(None)
 
     def close(self, seconds: float) -> None:
-        """Ends input and waits for the process to be reaped; then SIGTERM, then SIGKILL."""
+        """Ends input and waits for the process to be reaped; then SIGTERM, then SIGKILL.
+
+        One that has ended its output after that and goes on serves other hosts, and gets no signal.
+        """
         self.end_input()
         for wait, signal in ((seconds, self._child.terminate), (TERM_S, self._child.kill), (KILL_S, None)):
-            if self._ended.wait(wait):
+            if self._ended.wait(wait) or self._let_go:
                 return
             if signal is not None:
+                self._signalled = True
                 signal()
 
     def leave(self, seconds: float) -> None:
@@ -155,21 +162,38 @@ class SidecarProcess:
         self._finish()
 
     def _finish(self) -> None:
-        """stdout has ended: nothing more is heard, so the process has to end too, or it goes on alone."""
-        goes_on = self._leaves and self._input_ended
+        """stdout has ended: the process has to end too, unless it was asked to and goes on without us."""
+        self._let_go = self._input_ended and not self._signalled
         self.end_input()
         self._heard_all.set()
-        status = self._child.wait() if goes_on else self._reap()
+        if not self._let_go:
+            status = self._reap()
+        else:
+            try:
+                status = self._child.wait(LET_GO_S)
+            except subprocess.TimeoutExpired:
+                try:
+                    self._tell(None)
+                finally:
+                    self._child.wait()
+                    self._close_streams()
+                return
+        self._close_streams()
+        self._tell(status)
+
+    def _close_streams(self) -> None:
         self._errors.join(0.5)
-        stderr = self._stderr.decode("utf-8", "replace")
         LIVE.discard(self)
         for stream in (self._child.stdout, self._child.stderr):
             if stream is not None and not (stream is self._child.stderr and self._errors.is_alive()):
                 stream.close()
+
+    def _tell(self, status: Optional[int]) -> None:
+        """Says how it has ended; None: it has let us go."""
+        stderr = self._stderr.decode("utf-8", "replace")
+        signal = -status if status is not None and status < 0 else None
         try:
-            self._on_end(
-                SidecarExited(status, None, stderr) if status >= 0 else SidecarExited(None, -status, stderr)
-            )
+            self._on_end(SidecarExited(None if signal else status, signal, stderr))
         finally:
             self._ended.set()
 

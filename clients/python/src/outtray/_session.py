@@ -91,18 +91,20 @@ class Session:
         return waiting.future
 
     def close(self, seconds: float) -> None:
-        """Ends the sidecar and reaps it; a background one is left to finish. Bounded by about `seconds`."""
+        """Ends the sidecar and reaps it, or lets it go on for others or in the background. Bounded."""
         with self._lock:
             self._closed = True
             process, connection = self._process, self._connection
-        if process is not None and not self._launch.leaves:
-            process.close(seconds)
-        elif process is not None:
+        if process is None:
+            return
+        if self._launch.leaves:
             process.leave(seconds)
-            with self._lock:
-                lost = connection.end()
-            for _, waiting in lost:
-                waiting.fail(ClosedError())
+        else:
+            process.close(seconds)
+        with self._lock:
+            lost = connection.end()
+        for _, waiting in lost:
+            waiting.fail(ClosedError())
 
     def _send(self, waiting: Waiting) -> None:
         if self._process is None:
