@@ -10,8 +10,7 @@ extension Turn {
   mutating func settleExpired(_ writer: Writer) throws(StoreError) {
     guard !state.gates.paused else { return }
     for found in try writer.expiring(at: now.wall, limit: Turn.batch, where: mayExpire) {
-      // The end of one may have changed the next, which follows it in a lane.
-      let entry = written[found.number] ?? found
+      let entry = current(found)
       try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
     }
   }

@@ -35,7 +35,11 @@ extension Turn {
   // MARK: Rows that others need (D42)
 
   mutating func noteIfUnneeded(_ id: EntryID, _ writer: Writer) throws(StoreError) {
-    guard try !writer.isAwaited(id) else { return }
+    if try writer.isAwaited(id) {
+      guard let entry = try writer.entry(id: id), entry.kept != nil, try !writer.isNeeded(entry) else {
+        return
+      }
+    }
     try writer.noteUnneeded(id)
     state.hasConsequencesLeft = true
   }
@@ -126,9 +130,9 @@ extension Turn {
     }
   }
 
-  /// No entry comes after this one: its row may go.
+  /// No entry that counts comes after this one: its row may go.
   private mutating func noLongerNeeded(_ id: EntryID, _ writer: Writer) throws(StoreError) {
-    guard try !writer.isAwaited(id), let entry = try writer.entry(id: id), !entry.isLive else { return }
+    guard let entry = try writer.entry(id: id) else { return }
     try forgetIfUnneeded(entry, writer)
   }
 

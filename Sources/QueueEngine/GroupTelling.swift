@@ -77,43 +77,31 @@ enum GroupThrottle {
 extension EngineState {
   /// The group with its members by derived state, and what attempts in flight have sent (D1).
   func status(of group: Group, _ members: [(bucket: Bucket, counts: MemberCounts)]) -> GroupStatus {
-    var counts: [Row.State: Int64] = [
-      .completed: group.counts.completed, .error: group.counts.error, .cancelled: group.counts.cancelled,
-    ]
-    for (bucket, members) in members {
-      if gates.isPaused(bucket.key, group.name) {
-        counts[.paused, default: 0] += members.all
-      } else {
-        counts[.queued, default: 0] += members.queued + members.released
-        counts[.running, default: 0] += members.running
-        counts[.awaitingAuth, default: 0] += members.awaitingAuth
-      }
-    }
-    var progress = group.progress
+    var status = gates.status(of: group, members)
     for sending in sendings.values where sending.group == group.name {
       let sent = Double(sending.bytesSent - sending.storedBytes)
-      progress.bytesSent += sent
-      if sending.totalBytes > 0 { progress.done += sending.weight * sent / Double(sending.totalBytes) }
+      status.progress.bytesSent += sent
+      if sending.totalBytes > 0 {
+        status.progress.done += sending.weight * sent / Double(sending.totalBytes)
+      }
     }
-    return GroupStatus(group: group.name, counts: counts, progress: progress)
+    return status
   }
 }
 
 /// Why a group waits, as `explain` tells it.
 package struct GroupExplanation: Sendable {
   package var status: GroupStatus
-  /// Live members, oldest first, at most `QueueEngine.explainedMembers`.
+  /// Live members, oldest first, at most `Group.explainedMembers`.
   package var entries: [(id: EntryID, explanation: Explanation)]
 }
 
 extension QueueEngine {
-  package static let explainedMembers = 100
-
   /// nil for a group that has no member and no outcome.
   func explain(_ group: EntryGroup) throws(StoreError) -> GroupExplanation? {
     guard let (number, found) = try store.reader.group(named: group) else { return nil }
     var entries: [(id: EntryID, explanation: Explanation)] = []
-    for entry in try store.reader.liveMembers(of: number, after: 0, limit: QueueEngine.explainedMembers) {
+    for entry in try store.reader.liveMembers(of: number, after: 0, limit: Group.explainedMembers) {
       entries.append((entry.id, try explanation(of: entry)))
     }
     return GroupExplanation(

@@ -35,8 +35,10 @@ extension Turn {
   /// Rows that were kept for groups whose outcome is acknowledged, some of them: they go (D42).
   mutating func forgetMembers(_ writer: Writer) throws(StoreError) {
     guard state.mayHaveKept else { return }
-    let kept = try writer.takeKeptOfSettled(limit: Turn.slice)
-    state.mayHaveKept = !kept.isEmpty
+    guard let kept = try writer.takeKeptOfSettled(limit: Turn.slice) else {
+      state.mayHaveKept = false
+      return
+    }
     for entry in kept { try forgetIfUnneeded(entry, writer) }
   }
 
@@ -47,7 +49,8 @@ extension Turn {
     guard !state.gates.paused else { return }
     let limit = Turn.slice
     let overdue = try writer.overdueMembers(at: now.wall, limit: limit, where: mayExpire)
-    for entry in overdue {
+    for found in overdue {
+      let entry = current(found)
       try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
     }
     if overdue.count == limit { state.hasDueLeft = true }
@@ -95,7 +98,7 @@ extension Turn {
       ? try writer.members(of: cancel.number, after: cancel.after, limit: Turn.slice)
       : try writer.liveMembers(of: cancel.number, after: cancel.after, limit: Turn.slice)
     for entry in members where entry.number <= cancel.through && entry.isLive != cancel.forgets {
-      try self.cancel(entry, writer)
+      try self.cancel(current(entry), writer)
     }
     cancel.after = members.last?.number ?? .max
     guard members.count == Turn.slice, cancel.after < cancel.through else {

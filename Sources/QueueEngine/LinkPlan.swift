@@ -126,7 +126,9 @@ extension LinkPlanner {
     // Beyond the call somebody may wait for one of it; otherwise a circle can only lie within.
     var isKnown = false
     for (index, (admission, plan)) in zip(admissions, plans).enumerated() where admission.changesEntry {
-      first += plan.edges.filter { !$0.isMet && !plan.before.contains($0) }.map(\.predecessor)
+      // One that has settled waits for nobody: others may have come after it since.
+      let waitsAlready = admission.existing?.isLive == true ? plan.before : []
+      first += plan.edges.filter { !$0.isMet && !waitsAlready.contains($0) }.map(\.predecessor)
       if joinsLane(index), let inFront = try inFront(ofJoining: index) { first.append(inFront) }
       if plan.place != nil {
         isKnown = true

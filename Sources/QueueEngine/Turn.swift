@@ -138,6 +138,9 @@ struct Turn {
 
   // MARK: The one write path of an entry
 
+  /// One of several that were read together: the end of one changes the next when that follows it in a lane.
+  func current(_ found: Entry) -> Entry { written[found.number] ?? found }
+
   /// Writes what a transition decided about an entry that exists, and takes over its effects.
   mutating func apply(_ decision: Decision, from old: Entry, _ writer: Writer) throws(StoreError) {
     if decision.releasesBody { try writer.release(old.body, of: old.number) }

@@ -97,6 +97,8 @@ package struct Group: Sendable, Equatable {
 
   /// Ids of failed members in an outcome.
   package static let failedLimit = 100
+  /// Live members in a result of `explain`.
+  package static let explainedMembers = 100
 }
 
 /// Members by how they ended.

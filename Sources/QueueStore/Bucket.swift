@@ -91,4 +91,21 @@ extension Gates {
     }
     return entries
   }
+
+  /// The group with its members by derived state, without what attempts in flight have sent.
+  package func status(of group: Group, _ members: [(bucket: Bucket, counts: MemberCounts)]) -> GroupStatus {
+    var counts: [Row.State: Int64] = [
+      .completed: group.counts.completed, .error: group.counts.error, .cancelled: group.counts.cancelled,
+    ]
+    for (bucket, members) in members {
+      if isPaused(bucket.key, group.name) {
+        counts[.paused, default: 0] += members.all
+      } else {
+        counts[.queued, default: 0] += members.waiting
+        counts[.running, default: 0] += members.running
+        counts[.awaitingAuth, default: 0] += members.awaitingAuth
+      }
+    }
+    return GroupStatus(group: group.name, counts: counts, progress: group.progress)
+  }
 }

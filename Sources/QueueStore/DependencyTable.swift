@@ -21,6 +21,7 @@ final class DependencyTable {
   private let settling: Statement
   private let isWaitedFor: Statement
   private let isNeeded: Statement
+  private let rows: Statement
   private let meet: Statement
   private let close: Statement
   /// Behind every edge there is, and every end that edges wait for.
@@ -49,6 +50,11 @@ final class DependencyTable {
     isWaitedFor = statement(
       "SELECT EXISTS (SELECT 1 FROM dependency WHERE predecessor = ? AND is_open = 1 AND is_met = 0)")
     isNeeded = statement("SELECT EXISTS (SELECT 1 FROM dependency WHERE predecessor = ?)")
+    rows = statement(
+      """
+      SELECT e.number, e.is_kept FROM dependency d LEFT JOIN entry e ON e.number = d.successor
+      WHERE d.predecessor = ? AND d.successor <> ? LIMIT ?
+      """)
     meet = statement("UPDATE dependency SET is_met = 1 WHERE number = ?")
     close = statement("UPDATE dependency SET is_open = 0 WHERE successor = ? AND is_open = 1")
     delete = statement("DELETE FROM dependency WHERE successor = ?")
@@ -106,6 +112,19 @@ final class DependencyTable {
   /// Some entry comes after it, settled or not (D42).
   func isNeeded(_ id: EntryID) throws(StoreError) -> Bool {
     try isNeeded.first({ $0.bind(id.text) }) { $0.bool() } ?? false
+  }
+
+  /// The rows that come after the entry, settled or not; nil when one is not kept itself, or is still to be
+  /// written. One of them is passed over.
+  func keptSuccessors(
+    of id: EntryID, but passedOver: Int64, limit: Int
+  ) throws(StoreError) -> [Int64]? {
+    let rows = try rows.all({
+      $0.bind(id.text)
+      $0.bind(passedOver)
+      $0.bind(Int64(limit))
+    }) { (number: $0.optionalInt(), isKept: $0.optionalInt() == 1) }
+    return rows.allSatisfy(\.isKept) ? rows.compactMap(\.number) : nil
   }
 
   func meet(_ edge: Int64) throws(StoreError) { try meet.run { $0.bind(edge) } }

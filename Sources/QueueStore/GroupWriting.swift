@@ -60,10 +60,10 @@ extension Writer {
     tables.groups.change(group) { $0.move(standing.state, from: old, to: new) }
   }
 
-  /// The next kept members of groups whose outcome is acknowledged, to go (D42); at most `limit`. Not given
-  /// again.
-  package func takeKeptOfSettled(limit: Int) throws(StoreError) -> [Entry] {
-    guard let (group, through) = try tables.members.forgetting() else { return [] }
+  /// The next kept members of a group whose outcome is acknowledged, to go (D42); at most `limit`, and none
+  /// when the group has none left. Not given again. nil when no group is left.
+  package func takeKeptOfSettled(limit: Int) throws(StoreError) -> [Entry]? {
+    guard let (group, through) = try tables.members.forgetting() else { return nil }
     let numbers = try tables.members.kept(of: group, after: through, limit: limit)
     try tables.members.save(forgottenThrough: numbers.count < limit ? nil : numbers.last, of: group)
     var entries: [Entry] = []

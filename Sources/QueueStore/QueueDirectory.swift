@@ -54,7 +54,10 @@ struct QueueDirectory: Sendable {
   /// Throws unless a database is there. SQLite would delete a log that lies beside an empty one.
   func requireQueue() throws(StoreError) {
     var status = stat()
-    guard stat(databasePath, &status) == 0, status.st_size > 0 else {
+    let isThere = stat(databasePath, &status) == 0
+    // Nobody can tell whether there is one.
+    if !isThere, errno != ENOENT { throw QueueDirectory.unusable(path) }
+    guard isThere, status.st_size > 0 else {
       throw .unusable(reason: "\(path) holds no queue; outtray serve makes one", errno: 0)
     }
   }

@@ -37,6 +37,14 @@ package enum StoreError: Error, Sendable {
     }
   }
 
+  /// Some other program holds the database itself; tried again it may go well.
+  package var isBusy: Bool {
+    switch self {
+    case .failed(let code, _): code & 0xFF == SQLITE_BUSY || code & 0xFF == SQLITE_LOCKED
+    case .unusable, .locked, .newerSchema, .unsettled, .aborted: false
+    }
+  }
+
   /// The file is damaged or no database: nothing may start any more (D37).
   package var isCorruption: Bool {
     switch self {

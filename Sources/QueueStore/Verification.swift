@@ -41,9 +41,13 @@ extension Reader {
     try snapshot { () throws(StoreError) in
       verification.checks.append(try integrity())
       verification.checks.append(try foreignKeys())
+      verification.checks.append(try consequences())
       verification.checks.append(try entryRows(&files))
       verification.checks.append(try outcomeRows())
       verification.checks.append(try bucketCounts())
+      verification.checks.append(try groupCounts())
+      verification.checks.append(try dependencies())
+      verification.checks.append(try lanePlaces())
     }
     verification.checks.append(try bodyFiles(files))
     verification.unnamed = try unnamedFiles()
@@ -61,6 +65,16 @@ extension Reader {
       "row \(row.text()) \(row.int()) names one that is not in \(row.text())"
     }
     return Verification.Check(name: "references", looked: 0, problems: found)
+  }
+
+  /// What the ends of entries mean for others, and is still to be carried out.
+  private func consequences() throws(StoreError) -> Verification.Check {
+    let looked = try tables.connection.integer("SELECT count(*) FROM consequence") ?? 0
+    let found = try Statement(
+      tables.connection,
+      "SELECT id || ': its end cannot be read' FROM consequence WHERE NOT json_valid(ifnull(outcome, '{}'))"
+    ).all { $0.text() }
+    return Verification.Check(name: "consequences", looked: looked, problems: found)
   }
 
   /// Every entry can be read, and has the bytes of a body that lies in the database.

@@ -9,7 +9,7 @@ struct OpenEventTests {
 
   /// Every member that a version of this protocol, or a later one, may have.
   private static let event = """
-    {"eventId":"e","id":"a","key":"k","vars":{"n":1.0},"at":5,"attempt":1,
+    {"eventId":"e","id":"a","group":"g","key":"k","vars":{"n":1.0},"at":5,"attempt":1,
     "url":"http://h/p?\(secret)#\(secret)","method":"POST","outcome":"error","state":"error","kind":"error",
     "httpCode":422,"errorKind":"http",
     "responseBody":"\(secret)","responseBodyBase64":"\(secret)","responseHeaders":{"x":"\(secret)"},
@@ -30,6 +30,7 @@ struct OpenEventTests {
       #expect(shown["url"]?.string == "http://h/p")
     case .state: #expect(shown["id"]?.string == "a")
     case .groupSettled: #expect(shown["eventId"]?.string == "e")
+    case .group: #expect(shown["group"]?.string == "g")
     }
   }
 

@@ -34,6 +34,24 @@ def test_a_directory_that_cannot_be_used_is_said(command, tmp_path, name, argume
         refused = command(name, *arguments, on=other, status=73)
         assert text in refused.reason
         assert [path.name for path in other.iterdir()] == ["queue.db"]
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "queue.db").symlink_to("queue.db")
+    assert "cannot be used: Too many levels" in command(name, *arguments, on=hidden, status=73).reason
+
+
+@pytest.mark.parametrize("lock, name, arguments", [
+    ("IMMEDIATE", "pause", []), ("IMMEDIATE", "add", [NOWHERE]), ("EXCLUSIVE", "ls", [])])
+def test_a_database_that_somebody_else_holds_is_tried_again_later(command, start, directory, lock, name,
+                                                                  arguments):
+    """Section 5: 75 while another program, such as the shell of SQLite, has locked the database."""
+    assert start().close() == 0
+    database = sqlite3.connect(directory / "queue.db", isolation_level=None)
+    database.execute(f"PRAGMA locking_mode = {'EXCLUSIVE' if lock == 'EXCLUSIVE' else 'NORMAL'}")
+    database.execute(f"BEGIN {lock}")
+    assert "database is locked" in command(name, *arguments, status=75).reason
+    database.close()
+    command(name, *arguments)
 
 
 @pytest.mark.parametrize("name, arguments", EVERY)
@@ -62,6 +80,8 @@ def test_help_teaches(binary, name, arguments):
 
 @pytest.mark.parametrize("words, text", [
     (["ls", "--state", "odd"], "--state: must be queued, running"), (["show"], "needs ID"),
+    (["cancel"], "needs an ID or --group"),
+    (["explain"], "needs an ID or --group"),
     (["ls", "--limit", "0"], "--limit: must be"), (["show", "a", "b"], "b: was not expected"),
     (["headers"], "headers: say headers set"), (["explain", "--what"], "--what: is no option of explain"),
     (["completion", "csh"], "csh: must be bash, zsh"),
@@ -77,7 +97,8 @@ def test_wrong_usage_is_said(binary, words, text):
 COMPLETIONS = [
     (["e"], {"explain"}), (["ls", "--st"], {"--state"}), (["ls", "--state", "awa"], {"awaiting-auth"}),
     (["add", "http://x", "--priority", ""], {"high", "normal"}), (["headers", ""], {"set"}),
-    (["headers", "set", "--or"], {"--origin"}), (["completion", "z"], {"zsh"}), 
+    (["cancel", "--g"], {"--group"}), (["headers", "set", "--or"], {"--origin"}),
+    (["completion", "z"], {"zsh"}),
     (["log", "-"], {"-f", "--follow", "--dir", "--json", "--help"}),
 ]
 

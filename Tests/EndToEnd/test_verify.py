@@ -79,3 +79,44 @@ def test_verify_finds_damaged_pages(command, stored, directory, start):
     refused = command("pause", status=73)
     assert "database" in refused.reason
     assert names() == before
+
+
+@pytest.fixture
+def linked(start, directory):
+    """A queue of two entries in a lane and a group, one of which takes a value from the other."""
+    sidecar = start()
+    sidecar.call("pause")
+    shared = {"key": "k", "group": "g", "lane": "l"}
+    sidecar.call("enqueueAll", entries=[
+        {"id": "a", **shared, "request": {"url": NOWHERE}},
+        {"id": "b", **shared, "request": {"url": f"{NOWHERE}{{v}}"},
+         "bind": {"v": {"entry": "a", "pointer": "/v"}}}])
+    assert sidecar.close() == 0
+    return directory
+
+
+@pytest.mark.parametrize("harm, check, text", [
+    ("UPDATE dependency SET successor = 77", "dependencies", "an entry that is gone: waits for a"),
+    ("UPDATE dependency SET is_open = 0", "dependencies", "b: waits for a, and does not know"),
+    ("UPDATE dependency SET is_met = 1", "dependencies", "b: waits for 1 others, 0 have not completed"),
+    ("DELETE FROM dependency", "dependencies", "b: waits for 1 others, 0 have not completed"),
+    ("UPDATE binding SET successor = 77", "dependencies", "an entry that is gone: bind.v"),
+    ("UPDATE binding SET predecessor = 'x'", "dependencies", "b: bind.v"),
+    ("UPDATE dependency SET is_met = 1", "dependencies", "b: bind.v has no value"),
+    ("INSERT INTO consequence (id, through, outcome) VALUES ('a', 1, '{')", "consequences",
+     "a: its end cannot be read"),
+    ("UPDATE lane_place SET entry = 77 WHERE place = 1", "lanes", "a: has no place in lane l"),
+    ("UPDATE lane_place SET lane = 'm' WHERE place = 2", "lanes", "b: has a place in lane m, not its own"),
+    ("DELETE FROM lane_place WHERE place = 1", "lanes", "b: waits, with nobody before it in its lane"),
+    ("UPDATE member SET bucket = 77", "groups", "group g: counts its live members wrongly"),
+    ("UPDATE member_group SET live = 0", "groups", "group g: has not settled, with 0 live members"),
+    ("UPDATE member_group SET settled_event = 'x', live = 0", "groups", "group g: its outcome is gone"),
+    ("UPDATE entry SET group_number = 77", "references", "row entry"),
+])
+def test_d45_d46_d47_d48_verify_looks_at_what_binds_entries(command, linked, harm, check,
+                                                                text):
+    """D45, D46, D47, D48: dependencies, bindings, consequences, lanes and groups name what there is."""
+    assert all(line["ok"] for line in command.json("verify"))
+    damaged(linked, harm)
+    wrong = {line["check"]: line["problems"] for line in command.json("verify", status=1)}
+    assert any(text in problem for problem in wrong[check]), wrong

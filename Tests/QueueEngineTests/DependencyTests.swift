@@ -215,4 +215,23 @@ import Testing
     #expect(detail.hasPrefix("waits for p1 (paused), p2 (paused)"))
     #expect(detail.hasSuffix("p10 (paused), and 2 more"))
   }
+
+  @Test(
+    "D45, D44: what settled and comes back in the same way closes no circle with what came after it since")
+  func circleOverTheEnd() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.link("b")
+    let after = #""after":["b"],"onFailure":"settle""#
+    try harness.link("a", after)
+    try harness.cancel("b")
+    #expect(try harness.state("a") == .error)
+    try harness.link("b", #""after":["a"]"#)
+    #expect(try harness.refusal(of: "a", after)?.contains("circle: b, a") == true)
+    #expect(throws: Refusal.self) { try harness.retry("a") }
+    #expect(try harness.state("a") == .error)
+    try harness.link("a")
+    try harness.finish("a", .answer(200))
+    #expect(try harness.running == ["b"])
+  }
 }

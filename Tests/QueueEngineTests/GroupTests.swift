@@ -103,6 +103,21 @@ import Testing
     #expect(try harness.explain(group: "g") == nil)
   }
 
+  @Test("D42: outcomes of groups that are acknowledged together let go of the members of all of them")
+  func retentionOfMany() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    let ids = ["a", "b", "c"]
+    _ = try harness.enqueueAll(ids.map { try Sample.member($0, of: "of-\($0)") })
+    for _ in ids { try harness.answer(200) }
+    // The group that comes first has nothing to let go of.
+    try harness.acknowledge(harness.host.settled.dropFirst().map(\.outcome.eventID))
+    try harness.acknowledge(harness.host.groupsSettled.map(\.outcome.eventID))
+    #expect(try harness.rows().map(\.id.text) == ["a"])
+    try harness.acknowledge(harness.host.settled.map(\.outcome.eventID))
+    #expect(try harness.rows().isEmpty)
+  }
+
   @Test("D42, D5: another body under the id of a kept member runs; cancel forgets it")
   func keptReplaced() throws {
     let harness = try Harness()

@@ -95,4 +95,41 @@ import Testing
     try harness.acknowledge("c")
     #expect(try harness.rows().isEmpty)
   }
+
+  @Test("D42: entries that came after each other at different times do not keep each other for ever")
+  func circles() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.linkAll(("a", ""), ("b", #""after":["a"]"#), ("c", #""after":["b"]"#))
+    for id in ["a", "b", "c"] {
+      try harness.finish(id, .answer(200))
+      try harness.acknowledge(id)
+      // Another body under the id of what has completed comes after what came after it.
+      if id == "b" { try harness.link("a", #""after":["b"]"#, Sample.data(2)) }
+    }
+    try harness.finish("a", .answer(200))
+    #expect(try harness.rows().map(\.id.text) == ["a", "b"])
+    #expect(try harness.link("b", #""after":["a"]"#).disposition == .kept)
+    try harness.acknowledge("a")
+    #expect(try harness.rows().isEmpty)
+  }
+
+  @Test("D42: a circle of kept rows goes with the last entry that comes after one of it")
+  func circleBehindAnother() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.linkAll(("a", ""), ("b", #""after":["a"]"#))
+    try harness.finish("a", .answer(200))
+    try harness.acknowledge("a")
+    try harness.link("a", #""after":["b"]"#, Sample.data(2))
+    try harness.link("c", #""after":["a"]"#)
+    for id in ["b", "a"] {
+      try harness.finish(id, .answer(200))
+      try harness.acknowledge(id)
+    }
+    #expect(try harness.rows().map(\.id.text) == ["a", "b", "c"])
+    try harness.finish("c", .answer(200))
+    try harness.acknowledge("c")
+    #expect(try harness.rows().isEmpty)
+  }
 }

@@ -185,4 +185,19 @@ import Testing
     #expect(
       try harness.refusal(of: "a", #""lane":"\#(text)""#) == "lane: must be a string of 1 to 256 bytes")
   }
+
+  @Test(
+    "D47, D48, D49: a whole lane ends at once with its group, by cancel or by its limit",
+    arguments: [true, false])
+  func wholeLane(_ cancels: Bool) throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    for id in ["a", "b", "c", "d"] {
+      try harness.link(id, #"\#(lane),"group":"g","groupDeadlineMs":1000"#, Sample.data(1, slow))
+    }
+    try harness.finish("a", .answer(503))
+    if cancels { try harness.cancel(group: "g") } else { harness.pass(1000) }
+    #expect(try Set(harness.rows().map(\.state)) == [cancels ? .cancelled : .error])
+    try #expect(harness.store.reader.verify().checks.flatMap(\.problems) == [])
+  }
 }

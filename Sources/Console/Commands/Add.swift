@@ -18,6 +18,10 @@ enum Add {
       Option("key", "KEY", "what kind of request it is (default: \(key))"),
       Option("id", "ID", "its name in the queue (default: a new one)"),
       Option("vars", "JSON", "an object or array that comes back with the outcome"),
+      Option("group", "GROUP", "the entries that it belongs to"),
+      Option("lane", "LANE", "entries of one lane go one at a time, in the order of their coming"),
+      Option("after", "ID", "only when this one has completed; may be repeated", isRepeatable: true),
+      Option("deadline-ms", "MS", "settles as expired so long after its first attempt"),
       Option("wifi-only", nil, "send it over Wi-Fi or ethernet that is not metered only"),
       Option("priority", "P", "normal or high", choices: Descriptor.Priority.allCases.map(\.rawValue)),
       Option(
@@ -48,7 +52,7 @@ enum Add {
     let waits = arguments.has("wait")
     let asJSON = arguments.has("json")
     var wait = Settlement.Wait(id: order.id, key: order.key, directory: directory, around)
-    try around.change(directory) { live, isServed throws(Failure) in
+    try around.change(directory) { live, isServed, _ throws(Failure) in
       // Before the call, so that the outcome finds who asked for it.
       if waits && isServed { try wait.subscribe(live) }
       let answer = try live.call(.enqueue, order.write)
@@ -79,6 +83,10 @@ private struct Order {
   private let priority: String?
   private let staging: String?
   private let isWifiOnly: Bool
+  private let group: String?
+  private let lane: String?
+  private let after: [String]
+  private let deadlineMs: Int?
 
   init(_ arguments: Arguments, key: String) throws(Failure) {
     url = arguments.operands[0]
@@ -100,7 +108,14 @@ private struct Order {
     priority = arguments.value("priority")
     staging = arguments.value("staging")
     isWifiOnly = arguments.has("wifi-only")
+    group = arguments.value("group")
+    lane = arguments.value("lane")
+    after = arguments.values("after")
+    deadlineMs = try arguments.integer("deadline-ms", in: 1...Order.longest)
   }
+
+  /// 2^53 - 1, as on the wire.
+  private static let longest = 9_007_199_254_740_991
 
   private static func data(_ arguments: Arguments) throws(Failure) -> JSON? {
     if let text = arguments.value("data") { return try Input.json(Array(text.utf8), of: "data") }
@@ -141,6 +156,10 @@ private struct Order {
     params.member("id", id)
     params.member("key", key)
     if let vars { params.member("vars", vars) }
+    if let group { params.member("group", group) }
+    if let lane { params.member("lane", lane) }
+    if !after.isEmpty { params.member("after") { $0.array { for id in after { $0.value(id) } } } }
+    if let deadlineMs { params.member("deadlineMs", Int64(deadlineMs)) }
     params.member("request") { request in
       request.object {
         $0.member("url", url)

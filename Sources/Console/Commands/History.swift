@@ -14,9 +14,10 @@ enum History {
     about: """
       Tells in the order of time what is recorded: diagnostics that no host has taken yet,
       and outcomes that none has acknowledged. Nothing is taken away. With -f it goes on with
-      attempts and states as they happen, from the process that serves the queue; while none
-      does it waits for one. With --json each line is {method, params}: an event as on the
-      wire without queries, headers and bodies, or a diagnostic.
+      attempts and states as they happen, and with groups when their last member settles,
+      from the process that serves the queue; while none does it waits for one. With --json
+      each line is {method, params}: an event as on the wire without queries, headers and
+      bodies, or a diagnostic.
       """,
     examples: ["outtray log --dir ./queue -f"],
     run: run)
@@ -51,7 +52,7 @@ enum History {
     do throws(Failure) {
       try live.call(.subscribe) {
         $0.member("events") { events in
-          events.array { for name in [EventName.attempt, .state] { $0.value(name.rawValue) } }
+          events.array { for name in [EventName.attempt, .state, .group] { $0.value(name.rawValue) } }
         }
       }
     } catch {
@@ -90,24 +91,49 @@ enum History {
     _ live: LiveQueue, after number: Int64, _ directory: String, _ pen: Pen
   ) throws(Failure) -> Int64 {
     var last = number
+    var looked = LiveQueue.now()
     while true {
-      switch live.next(within: lookMs) {
+      let event = live.next(within: max(0, looked + lookMs - LiveQueue.now()))
+      switch event {
       case .ended: return last
-      case .told(let name, let params):
-        if let event = OpenEvent(rawValue: name) {
-          try pen.write(event, params, at: (params["at"] ?? params["updatedAt"])?.integer ?? 0)
-        }
-      case nil:
-        let from = last
-        let queue = try StoredQueue(directory)
-        for (number, record) in try queue.ask({ reader throws(StoreError) in
-          try reader.diagnostics(after: from)
-        }) {
-          try pen.write(record)
-          last = number
-        }
+      case .told(let name, let params): try tell(name, params, pen)
+      case nil: break
+      }
+      // However much happens, diagnostics are not kept waiting.
+      guard LiveQueue.now() >= looked + lookMs else { continue }
+      looked = LiveQueue.now()
+      let from = last
+      let queue = try StoredQueue(directory)
+      for (number, record) in try queue.ask({ reader throws(StoreError) in
+        try reader.diagnostics(after: from)
+      }) {
+        try pen.write(record)
+        last = number
       }
     }
+  }
+
+  private static func tell(_ name: String, _ params: JSON, _ pen: Pen) throws(Failure) {
+    guard let event = OpenEvent(rawValue: name) else { return }
+    // Of a group its end, not each step of its progress.
+    if case .group = event, hasLiveMembers(params) { return }
+    try pen.write(event, params, at: (params["at"] ?? params["updatedAt"])?.integer ?? wall())
+  }
+
+  private static func hasLiveMembers(_ group: JSON) -> Bool {
+    (group["counts"] ?? .emptyObject).members().contains { name, count in
+      switch Row.State(rawValue: name) {
+      case .completed, .error, .cancelled: false
+      case .queued, .running, .awaitingAuth, .paused, nil: count.integer != 0
+      }
+    }
+  }
+
+  /// Wall clock, ms, for events that do not say when.
+  private static func wall() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 
   private static let lookMs: Int64 = 1000

@@ -10,6 +10,7 @@ enum List {
       Option(
         "state", "STATE", "only entries in this state: \(alternatives(states))", choices: states),
       Option("key", "KEY", "only entries of this key"),
+      Option("group", "GROUP", "only members of this group"),
       Option("limit", "N", "at most so many"),
       .json,
     ],
@@ -31,7 +32,7 @@ enum List {
     let limit = try arguments.integer("limit", in: 1...Int.max) ?? Int.max
     let queue = try StoredQueue(directory)
     let live = around.live(in: directory)
-    var walk = Walk(queue, arguments.value("key").map { EntryKey($0) }, arguments.value("state"), limit)
+    var walk = Walk(queue, arguments, limit)
     if arguments.has("json") {
       while let (row, _) = try walk.next() {
         try around.output.object { row.progressed(by: live).writeMembers(into: &$0) }
@@ -75,6 +76,7 @@ enum List {
   private struct Walk {
     private let queue: StoredQueue
     private let key: EntryKey?
+    private let group: EntryGroup?
     private let state: String?
     private var left: Int
     private var after: Int64 = 0
@@ -83,10 +85,11 @@ enum List {
 
     private static let size = 256
 
-    init(_ queue: StoredQueue, _ key: EntryKey?, _ state: String?, _ limit: Int) {
+    init(_ queue: StoredQueue, _ arguments: Arguments, _ limit: Int) {
       self.queue = queue
-      self.key = key
-      self.state = state
+      key = arguments.value("key").map { EntryKey($0) }
+      group = arguments.value("group").map { EntryGroup($0) }
+      state = arguments.value("state")
       left = limit
     }
 
@@ -94,9 +97,9 @@ enum List {
       while left > 0 {
         guard let entry = page.popFirst() else {
           if isAtEnd { return nil }
-          let (after, key) = (after, key)
+          let (after, key, group) = (after, key, group)
           let read = try queue.ask { reader throws(StoreError) in
-            try reader.entries(after: after, limit: Walk.size, key: key)
+            try reader.entries(after: after, limit: Walk.size, key: key, group: group)
           }
           page = read.map(\.entry)[...]
           self.after = page.last?.number ?? after
@@ -105,6 +108,8 @@ enum List {
         }
         let row = queue.row(entry)
         guard state == nil || state == row.state.rawValue else { continue }
+        // The store looks up one of key and group.
+        guard key == nil || key == row.key else { continue }
         left -= 1
         return (row, entry)
       }

@@ -4,13 +4,13 @@ import OuttrayProtocol
 /// `outtray pause`: holds back entries.
 enum Pause {
   static let command = Command(
-    "pause", "hold back the queue, or entries of some keys",
+    "pause", "hold back the queue, or entries of some keys or groups",
     operands: Operands("[KEY...]", 0...Int.max),
-    options: [.directory, .json],
+    options: [.directory, Scope.group, .json],
     about: """
-      Holds back every entry, or with KEYs those of these keys, and stops what of it is
-      being sent. It lasts until outtray resume of the same, over restarts too; waits go on
-      meanwhile. Where nobody serves the queue the database alone is changed.
+      Holds back every entry, or with KEYs and groups those of these alone, and stops what of
+      it is being sent. It lasts until outtray resume of the same, over restarts too; waits
+      go on meanwhile. Where nobody serves the queue the database alone is changed.
       """,
     examples: ["outtray pause --dir ./queue photo.upload"],
     run: { arguments, around throws(Failure) in
@@ -23,11 +23,11 @@ enum Resume {
   static let command = Command(
     "resume", "end a pause",
     operands: Operands("[KEY...]", 0...Int.max),
-    options: [.directory, .json],
+    options: [.directory, Scope.group, .json],
     about: """
-      Ends the pause of the whole queue, or with KEYs that of these keys. The one leaves the
-      other as it is: an entry goes out again when both are ended. Where nobody serves the
-      queue nothing is sent, and nothing expires, before outtray serve does.
+      Ends the pause of the whole queue, or with KEYs and groups that of these. Each leaves
+      the others as they are: an entry goes out again when all of its own are ended. Where
+      nobody serves the queue nothing is sent, and nothing expires, before outtray serve does.
       """,
     examples: ["outtray resume --dir ./queue photo.upload"],
     run: { arguments, around throws(Failure) in
@@ -35,23 +35,25 @@ enum Resume {
     })
 }
 
-/// The whole queue, or some keys of it.
+/// The whole queue, or some keys and groups of it.
 private enum Scope {
+  static let group = Option("group", "GROUP", "members of this group; may be repeated", isRepeatable: true)
+
   static func change(
     _ method: Method, _ done: String, _ arguments: Arguments, _ around: Surroundings
   ) throws(Failure) -> Int32 {
-    let keys = arguments.operands
-    let result = try around.change(try arguments.directory()) { live, _ throws(Failure) in
+    let (keys, groups) = (arguments.operands, arguments.values(group.name))
+    let result = try around.change(try arguments.directory()) { live, _, _ throws(Failure) in
       try live.call(method) { params in
-        guard !keys.isEmpty else { return }
-        params.member("keys") { $0.array { for key in keys { $0.value(key) } } }
+        if !keys.isEmpty { params.member("keys") { $0.array { for key in keys { $0.value(key) } } } }
+        if !groups.isEmpty { params.member("groups") { $0.array { for name in groups { $0.value(name) } } } }
       }
     }
     if arguments.has("json") {
       try around.output.json(result)
     } else {
-      let what = keys.isEmpty ? "the whole queue" : keys.map(Printable.text).joined(separator: ", ")
-      try around.output.line("\(done): \(what)")
+      let names = keys.map(Printable.text) + groups.map { "group \(Printable.text($0))" }
+      try around.output.line("\(done): \(names.isEmpty ? "the whole queue" : names.joined(separator: ", "))")
     }
     return Status.success
   }

@@ -26,7 +26,7 @@ enum SetHeaders {
   private static func run(_ arguments: Arguments, _ around: Surroundings) throws(Failure) -> Int32 {
     let directory = try arguments.directory()
     let headers = try HeaderSources.read(arguments.operands)
-    let result = try around.change(directory) { live, _ throws(Failure) in
+    let result = try around.change(directory) { live, _, _ throws(Failure) in
       try live.call(.updateHeaders) { params in
         params.member("headers") { headers.write(into: &$0) }
         if arguments.has("key") {

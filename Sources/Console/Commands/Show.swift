@@ -26,6 +26,7 @@ enum Show {
     let outcomes = try queue.ask { reader throws(StoreError) in try reader.outcomes(of: entry) }
     let portrait = Portrait(
       entry: entry, row: queue.row(entry).progressed(by: live),
+      predecessors: try predecessors(of: entry, queue),
       standing: try Explanation.of(entry.id.text, in: queue, live), outcomes: outcomes)
     if arguments.has("json") {
       try around.output.object(portrait.writeMembers)
@@ -35,5 +36,18 @@ enum Show {
       }
     }
     return Status.success
+  }
+
+  private static func predecessors(
+    of entry: Entry, _ queue: StoredQueue
+  ) throws(Failure) -> [Portrait.Predecessor] {
+    try queue.ask { reader throws(StoreError) in
+      var found: [Portrait.Predecessor] = []
+      for edge in try reader.edges(of: entry.number) {
+        let state = try reader.entry(id: edge.predecessor).map { queue.row($0).state }
+        found.append(Portrait.Predecessor(id: edge.predecessor, state: state, isMet: edge.isMet))
+      }
+      return found
+    }
   }
 }

@@ -8,9 +8,10 @@ enum Verify {
     options: [.directory, .json],
     about: """
       Reads all of the database and looks at every body file: whether its pages are sound and
-      its rows can be read, whether the counts agree with the rows, and whether each body is
-      there with its length. Files that no row names are listed; they are copies that are
-      being made, or leftovers. Nothing is changed, and the queue may be served meanwhile.
+      its rows can be read, whether what entries come after, their lanes and their groups are
+      there, whether the counts agree with the rows, and whether each body is there with its
+      length. Files that no row names are listed; they are copies that are being made, or
+      leftovers. Nothing is changed, and the queue may be served meanwhile.
       """,
     examples: ["outtray verify --dir ./queue"],
     statuses: [(Status.no, "something is wrong")],

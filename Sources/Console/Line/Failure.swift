@@ -29,7 +29,8 @@ package struct Failure: Error, Sendable {
   package static func usage(_ message: String) -> Failure { Failure(Status.usage, message) }
 
   package init(_ error: StoreError) {
-    self.init(error.isLocked ? Status.temporaryFailure : Status.cannotCreate, error.message)
+    let status = error.isLocked || error.isBusy ? Status.temporaryFailure : Status.cannotCreate
+    self.init(status, error.message)
     isPassing = error.isLocked
   }
 }

@@ -18,8 +18,8 @@ struct Explanation {
   static func of(_ id: String, in queue: StoredQueue, _ live: LiveQueue?) throws(Failure) -> Explanation {
     if let live {
       do throws(Failure) {
-        return Explanation(
-          telling: try live.call(.explain, patience: Explanation.patience) { $0.member("id", id) })
+        let told = try live.call(.explain, patience: Explanation.patience) { $0.member("id", id) }
+        return Explanation(telling: told, isServed: true)
       } catch {
         if error.code == ErrorCode.invalid.rawValue {
           throw Failure(Status.no, "\(Printable.text(id)): names no entry")
@@ -27,36 +27,41 @@ struct Explanation {
         // One that has ended, or is stuck, is no better than none.
       }
     }
-    let entry = try queue.entry(id)
-    let gates = try queue.closedGates(for: entry).map {
-      Gate(name: $0.gate.rawValue, detail: $0.detail, until: $0.until)
-    }
-    return Explanation(state: queue.row(entry).state.rawValue, gates: gates, isServed: false)
+    return try Explanation(of: queue.entry(id), in: queue)
   }
 
   private static let patience: Int64 = 2000
 
-  private init(state: String, gates: [Gate], isServed: Bool) {
-    self.state = state
-    self.gates = gates
-    self.isServed = isServed
+  /// What the database tells.
+  init(of entry: Entry, in queue: StoredQueue) throws(Failure) {
+    state = queue.row(entry).state.rawValue
+    gates = try queue.closedGates(for: entry).map {
+      Gate(name: $0.gate.rawValue, detail: $0.detail, until: $0.until)
+    }
+    isServed = false
   }
 
-  private init(telling result: JSON) {
+  /// One entry in a result of `explain`.
+  init(telling result: JSON, isServed: Bool) {
+    self.isServed = isServed
     state = result["state"]?.string ?? ""
     gates = (result["gates"] ?? .null).elements().map { gate in
       Gate(
         name: gate["gate"]?.string ?? "", detail: gate["detail"]?.string ?? "",
         until: gate["until"]?.integer)
     }
-    isServed = true
   }
 
   func writeMembers(of id: String, into writer: inout JSONWriter) {
+    write(of: id, into: &writer)
+    if !isServed { writer.member("served", false) }
+  }
+
+  /// Its members in a result of `explain`.
+  func write(of id: String, into writer: inout JSONWriter) {
     writer.member("id", id)
     writer.member("state", state)
     writeGates(into: &writer)
-    if !isServed { writer.member("served", false) }
   }
 
   func writeGates(into writer: inout JSONWriter) {

@@ -4,7 +4,7 @@ import OuttrayProtocol
 /// What of an event people may see: no query of a URL, no header, no body. Members that are not listed are
 /// left out, so that one of a later version brings no secret through.
 package enum OpenEvent: String, Sendable, CaseIterable {
-  case state, attempt, settled, groupSettled
+  case state, attempt, group, settled, groupSettled
 
   private var members: [String] {
     switch self {
@@ -24,6 +24,7 @@ package enum OpenEvent: String, Sendable, CaseIterable {
         "deliveries", "state",
         "bytesSent", "totalBytes", "url", "method", "partIndex", "kind", "response", "error", "cancelReason",
       ]
+    case .group: ["group", "counts", "progress", "bytesSent", "totalBytes"]
     case .groupSettled: ["eventId", "group", "at", "generation", "deliveries", "counts", "failed"]
     }
   }
@@ -65,15 +66,24 @@ package enum OpenEvent: String, Sendable, CaseIterable {
     return Printable.text("\(kind)\(errorKind)\(status)\(reason.map { ": \($0)" } ?? "")")
   }
 
+  /// Members of a group by state, those alone that there are.
+  package static func counts(of group: JSON) -> String {
+    let counts = (group["counts"] ?? .emptyObject).members().compactMap { name, count in
+      count.integer.flatMap { $0 > 0 ? "\($0) \(name)" : nil }
+    }
+    return counts.isEmpty ? "no members" : counts.joined(separator: ", ")
+  }
+
   /// The rest of a line of the log, behind the time.
   package func words(of params: JSON) -> String {
     let id = params["id"]?.string ?? ""
     switch self {
     case .state: return Printable.text("\(id) is \(params["state"]?.string ?? "")")
     case .settled: return Printable.text("\(id): ") + OpenEvent.words(of: params)
-    case .groupSettled:
-      let counts = params["counts"]?.members().map { name, count in "\(count.integer ?? 0) \(name)" } ?? []
-      return Printable.text("group \(params["group"]?.string ?? ""): \(counts.joined(separator: ", "))")
+    case .group, .groupSettled:
+      let failed = params["failed"]?.elements().compactMap(\.string) ?? []
+      let names = failed.isEmpty ? "" : "; failed: \(failed.joined(separator: ", "))"
+      return Printable.text("group \(params["group"]?.string ?? ""): \(OpenEvent.counts(of: params))\(names)")
     case .attempt:
       let number = params["attempt"]?.integer ?? 0
       let part = params["partIndex"]?.integer.map { " of part \($0)" } ?? ""

@@ -6,8 +6,20 @@ import QueueStore
 struct Portrait {
   let entry: Entry
   let row: Row
+  let predecessors: [Predecessor]
   let standing: Explanation
   let outcomes: [JournaledOutcome]
+
+  /// One that the entry comes after.
+  struct Predecessor {
+    let id: EntryID
+    /// nil for one that is gone.
+    let state: Row.State?
+    /// It has completed, whatever became of it since.
+    let isMet: Bool
+
+    fileprivate var words: String { "\(Printable.text(id.text)) (\(state?.rawValue ?? "gone"))" }
+  }
 
   private var url: String {
     (entry.parts?.latest.url ?? entry.request.url).map { withoutQuery($0.text) } ?? ""
@@ -22,6 +34,19 @@ struct Portrait {
     writer.member("generation", entry.generation)
     writer.member("createdAt", entry.createdAt)
     writer.member("expiresAt", entry.expiresAt)
+    if let weight = entry.weight { writer.member("weight", weight) }
+    if let deadlineMs = entry.deadlineMs { writer.member("deadlineMs", deadlineMs) }
+    writer.member("after") { list in
+      list.array { list in
+        for predecessor in predecessors {
+          list.object {
+            $0.member("id", predecessor.id.text)
+            if let state = predecessor.state { $0.member("state", state.rawValue) }
+            $0.member("met", predecessor.isMet)
+          }
+        }
+      }
+    }
     if let requestID = entry.lastRequestID { writer.member("requestId", requestID) }
     writer.member("request") { request in request.object(writeRequest) }
     writer.member("body") { body in
@@ -67,6 +92,7 @@ struct Portrait {
       ("created", Amount.time(entry.createdAt)), ("changed", Amount.time(row.updatedAt)),
       ("expires", Amount.time(entry.expiresAt)),
     ]
+    pairs += placing
     if let wifiOnly = entry.request.wifiOnly { pairs.append(("wifi only", wifiOnly ? "yes" : "no")) }
     if let next = row.nextAttemptAt {
       pairs.append(("next attempt", "\(Amount.time(next)) (in \(Amount.duration(ms: next - now)))"))
@@ -82,7 +108,27 @@ struct Portrait {
     return lines + ["", standing.sentences(of: Printable.text(row.id.text), now: now)]
   }
 
+  /// Where it stands among others.
+  private var placing: [(String, String)] {
+    var pairs: [(String, String)] = []
+    if let group = entry.group {
+      let weight = entry.weight.map { "weight \($0)" } ?? "weighs as its bytes"
+      pairs.append(("group", "\(Printable.text(group.text)), \(weight)"))
+    }
+    if let lane = entry.lane { pairs.append(("lane", Printable.text(lane.text))) }
+    if !predecessors.isEmpty {
+      let more = predecessors.count - Portrait.namedAtOnce
+      let names = predecessors.prefix(Portrait.namedAtOnce).map(\.words).joined(separator: ", ")
+      pairs.append(("comes after", names + (more > 0 ? ", and \(more) more" : "")))
+    }
+    if let deadlineMs = entry.deadlineMs {
+      pairs.append(("deadline", "\(Amount.duration(ms: deadlineMs)) from its first attempt"))
+    }
+    return pairs
+  }
+
   private static let longest = 400
+  private static let namedAtOnce = 10
 
   private var body: String {
     let length = Amount.bytes(entry.body.length)

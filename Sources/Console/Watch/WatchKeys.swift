@@ -75,7 +75,7 @@ extension WatchScreen {
   private func change(_ method: Method, done: String, _ params: (inout JSONWriter) -> Void) {
     if let contact { return contact.change(method, done: done, at: LiveQueue.now(), params) }
     do throws(Failure) {
-      try around.change(directory) { live, _ throws(Failure) in _ = try live.call(method, params) }
+      try around.change(directory) { live, _, _ throws(Failure) in _ = try live.call(method, params) }
       tell(done)
     } catch {
       tell(error.message)

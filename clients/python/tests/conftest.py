@@ -1,5 +1,5 @@
 import pytest
-from rig import CheckedFake
+from rig import BINARY, CheckedFake, Seen
 
 from outtray import UploadClient
 
@@ -19,3 +19,17 @@ def client(fake, warnings):
     made = UploadClient(sidecar=fake, on_warning=lambda message, detail: warnings.append(message))
     yield made
     made.close()
+
+
+@pytest.fixture
+def open_client(tmp_path):
+    """Opens clients of one queue with the real sidecar."""
+    def make(**options):
+        warned = Seen()
+        client = UploadClient(
+            tmp_path / "queue", binary=BINARY, on_warning=lambda m, d: warned.add(m), **options
+        )
+        client.warned = warned
+        return client
+
+    return make

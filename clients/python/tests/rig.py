@@ -66,3 +66,10 @@ def until(condition, seconds=10):
 
 def ping(client, key="ping", **more):
     return client.define(key=key, request=lambda vars: PING, **more)
+
+
+def poster(client, server, key="note", **more):
+    """A definition that posts its variables to the server."""
+    return client.define(
+        key=key, request=lambda vars: {"url": server.url + "/notes", "data": vars, "method": "POST"}, **more
+    )
