@@ -66,7 +66,9 @@ package struct Group: Sendable, Equatable {
   package func turn(hasSettled: Bool) -> Turn {
     switch settled {
     case nil where live > 0: .goesOn
-    case nil: counts.all > 0 ? .settles : .goes
+    // One that was told of before ends once more though its last member left it, so that no number of a
+    // generation is given twice.
+    case nil: counts.all > 0 || generation > 1 ? .settles : .goes
     case .some where live > 0: .reopens
     case .some where hasSettled: .settlesAgain
     case .some(let settled): settled.isAcknowledged && rows == 0 ? .goes : .goesOn

@@ -103,6 +103,29 @@ import Testing
     #expect(try harness.explain(group: "g") == nil)
   }
 
+  @Test("D48: a group that the last member leaves is forgotten, or settles once more when it had settled")
+  func left() throws {
+    let harness = try Harness()
+    try harness.subscribe([.groupSettled])
+    try harness.pause()
+    _ = try harness.enqueueAll([Sample.member("a")])
+    _ = try harness.enqueueAll([Sample.enqueue("a")])
+    #expect(try harness.explain(group: "g") == nil)
+    _ = try harness.enqueueAll([Sample.member("a")])
+    try harness.resume()
+    try harness.answer(400)
+    try harness.pause()
+    _ = try harness.enqueueAll([Sample.member("a")])
+    _ = try harness.enqueueAll([Sample.enqueue("a")])
+    _ = try harness.enqueueAll([Sample.member("b")])
+    try harness.cancel("b")
+    #expect(harness.host.groupsSettled.map(\.outcome.generation) == [1, 2, 3])
+    #expect(
+      harness.host.groupsSettled.map(\.outcome.counts) == [
+        SettledCounts(error: 1), SettledCounts(), SettledCounts(cancelled: 1),
+      ])
+  }
+
   @Test("D42: outcomes of groups that are acknowledged together let go of the members of all of them")
   func retentionOfMany() throws {
     let harness = try Harness()

@@ -8,6 +8,7 @@ import Testing
     var live: Int64 = 0
     var rows: Int64 = 1
     var ended: Int64 = 1
+    var generation: Int64 = 1
     var settled: Group.Settled?
     var hasSettled = false
     var turn: Group.Turn
@@ -21,6 +22,7 @@ import Testing
     Case(rule: "a live member", live: 1, turn: .goesOn),
     Case(rule: "the last has settled", hasSettled: true, turn: .settles),
     Case(rule: "all have left", rows: 0, ended: 0, turn: .goes),
+    Case(rule: "all have left one that settled before", rows: 0, ended: 0, generation: 2, turn: .settles),
     Case(rule: "settled, its outcome is out", settled: out, turn: .goesOn),
     Case(rule: "a member joins", live: 1, rows: 2, settled: out, turn: .reopens),
     Case(rule: "a member reopens and settles at once", settled: out, hasSettled: true, turn: .settlesAgain),
@@ -32,7 +34,7 @@ import Testing
 
   private func group(_ one: Case) -> Group {
     Group(
-      name: EntryGroup("g"), settled: one.settled, rows: one.rows, live: one.live,
+      name: EntryGroup("g"), generation: one.generation, settled: one.settled, rows: one.rows, live: one.live,
       counts: SettledCounts(error: one.ended), key: EntryKey("k"))
   }
 
