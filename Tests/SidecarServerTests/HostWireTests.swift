@@ -5,8 +5,11 @@ import Testing
 
 @Suite("Bytes between a host and its connection", .serialized)
 struct HostWireTests {
-  static func request(_ id: Int, _ method: String = "echo", bytes: Int = 0) -> String {
-    #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":{"bytes":\#(bytes)}}"# + "\n"
+  /// - Parameter padding: bytes of the request besides.
+  static func request(_ id: Int, _ method: String = "echo", bytes: Int = 0, padding: Int = 0) -> String {
+    let blank = String(repeating: " ", count: padding)
+    return #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)",\#(blank)"params":{"bytes":\#(bytes)}}"#
+      + "\n"
   }
 
   static func limits(maxLine: Int = 1 << 20, maxInFlight: Int = 4096) -> WireLimits {
@@ -34,7 +37,8 @@ struct HostWireTests {
   func slowReader(_ kind: Station.Kind) throws {
     let station = try Station(kind, limits: Self.limits(maxLine: 100_000))
     defer { station.stop() }
-    let sender = Sender(station, (0..<500).map { Self.request($0, bytes: 10_000) })
+    // All of them are more than one reading takes, however late that comes.
+    let sender = Sender(station, (0..<500).map { Self.request($0, bytes: 10_000, padding: 4000) })
     sender.start()
     var most = 0
     for _ in 0..<50 {
