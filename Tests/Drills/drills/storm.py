@@ -15,7 +15,7 @@ from endtoend.sidecar import Sidecar
 from . import invariants, ledger
 
 HOST = pathlib.Path(__file__).resolve().parent / "host.py"
-TWO_DAYS = 2 * 24 * 3600
+WEEK = 7 * 86_400
 WISHES = ("exit", "exit", "drain", "stay:3")
 
 
@@ -185,10 +185,10 @@ class Storm:
             sidecar.dispose()
 
     def sweep(self):
-        """What interrupted copies have left goes at a start a day later; returns it, and what is wrong."""
+        """What interrupted copies have left goes a day later by any clock; returns it, and what is wrong."""
         left = invariants.bodies(self.directory)
         for path in left:
-            os.utime(path, (time.time() - TWO_DAYS,) * 2)
+            os.utime(path, (time.time() - WEEK,) * 2)
         with self._last_host() as sidecar:
             sidecar.call("takeDiagnostics")
             assert sidecar.close(30) == 0
