@@ -1,4 +1,5 @@
 """The clients of this repository as hosts: their drivers, told what to do and listened to."""
+import contextlib
 import json
 import os
 import signal
@@ -60,7 +61,8 @@ class Client:
     def end(self, number):
         if number == signal.SIGTERM:
             self.say("close")
-            self.process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):  # It was killed already.
+                self.process.stdin.close()
         else:
             self.process.send_signal(number)
 

@@ -72,7 +72,12 @@ func main() {
 		if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
 			panic(err)
 		}
-		go d.carryOut(told)
+		// All that follows needs the client and its definitions.
+		if told.Do == "open" || told.Do == "define" {
+			d.carryOut(told)
+		} else {
+			go d.carryOut(told)
+		}
 	}
 }
 
