@@ -33,11 +33,14 @@ class Ledger:
 
 
 def without(lines, begin, end):
-    """The lines as if nobody could rely on what was said in between: an enqueue that was answered then is
-    left out altogether, as are outcomes and acknowledgements of that time. Also the ids of the former."""
+    """The lines as if nobody could rely on what was said in between: an enqueue that was asked for or answered
+    then is left out altogether, as are outcomes and acknowledgements of that time. Also the ids of the former."""
+    def is_between(line):
+        return begin <= line["at"] <= end
+
     def is_meant(line):
-        return begin <= line["at"] <= end and line["what"] in ("accepted", "outcome", "acked", "cancelled")
-    entries = {line["id"] for line in lines if is_meant(line) and line["what"] == "accepted"}
+        return is_between(line) and line["what"] in ("accepted", "outcome", "acked", "cancelled")
+    entries = {line["id"] for line in lines if is_between(line) and line["what"] in ("ask", "accepted")}
     return [line for line in lines if not is_meant(line) and line.get("id") not in entries], entries
 
 
