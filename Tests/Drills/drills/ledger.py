@@ -33,8 +33,9 @@ class Ledger:
 
 
 def without(lines, begin, end):
-    """The lines as if nobody could rely on what was said in between: an enqueue that was asked for or answered
-    then is left out altogether, as are outcomes and acknowledgements of that time. Also the ids of the former."""
+    """The lines as if nobody could rely on what was said in between: an enqueue that was asked for or
+    answered then is left out altogether, as are outcomes and acknowledgements of that time. Also the ids of
+    the former."""
     def is_between(line):
         return begin <= line["at"] <= end
 

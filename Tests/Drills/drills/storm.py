@@ -195,7 +195,7 @@ class Storm:
         stay = invariants.bodies(self.directory)
         wrong = [f"an interrupted copy is there after a day: {path}" for path in stay
                  if path.name.startswith("body-")]
-        return left, wrong + invariants.unexplained(left, self.lines())
+        return left, wrong + invariants.unexplained(left, ledger.read(self.folder))
 
     def _take_all(self, sidecar, taken, seconds):
         sidecar.subscribe("settled", window=1024)
