@@ -114,6 +114,22 @@ def test_what_was_said_in_doubt_counts_for_nothing():
     assert entries == set() and not compare(lines, *TRIES).doubled
     lines, entries = ledger.without([ASK, ACCEPTED], 0.5, 7)
     assert entries == {"a"} and not compare(lines, *TRIES, but=entries).others
+    moved = {**ASK, "moves": "/no/such/file"}
+    assert compare([moved]).lost
+    lines, entries = ledger.without([moved], -1, 0.5)
+    assert entries == {"a"} and not compare(lines, but=entries).lost
+    lines, entries = ledger.without(GOOD, -1, 0.5)
+    assert entries == set() and lines == GOOD, "accepted afterwards, it counts"
+
+
+def test_an_error_may_be_followed_by_another_outcome_only_if_somebody_asked_again():
+    """Asking again reopens what has ended with an error; nothing reopens what has completed."""
+    error = outcome(4, eventId=None, kind="error", attempts=None, requestId=None, status=None)
+    late = outcome(6, eventId=None, attempts=None, requestId=None, status=None)
+    again = {**ASK, "at": 4.5}
+    assert not compare([ASK, ACCEPTED, error, again, late], *TRIES).others
+    assert compare([ASK, ACCEPTED, error, late], *TRIES).others
+    assert compare([ASK, ACCEPTED, late, again, {**error, "at": 7}], *TRIES).others
 
 
 def test_left_over_bodies_need_a_call_that_came_to_nothing(tmp_path):

@@ -33,15 +33,18 @@ class Ledger:
 
 
 def without(lines, begin, end):
-    """The lines as if nobody could rely on what was said in between: an enqueue that was asked for or
-    answered then is left out altogether, as are outcomes and acknowledgements of that time. Also the ids of
-    the former."""
+    """The lines as if nobody could rely on what was said in between. An enqueue that was accepted then is
+    left out altogether, as is one that was asked for then and never accepted; so are outcomes and
+    acknowledgements of that time. Also the ids of those enqueues."""
     def is_between(line):
         return begin <= line["at"] <= end
 
     def is_meant(line):
         return is_between(line) and line["what"] in ("accepted", "outcome", "acked", "cancelled")
-    entries = {line["id"] for line in lines if is_between(line) and line["what"] in ("ask", "accepted")}
+    accepted = [line for line in lines if line["what"] == "accepted"]
+    entries = {line["id"] for line in accepted if is_between(line)}
+    entries |= {line["id"] for line in lines if is_between(line) and line["what"] == "ask"} - {
+        line["id"] for line in accepted}
     return [line for line in lines if not is_meant(line) and line.get("id") not in entries], entries
 
 
