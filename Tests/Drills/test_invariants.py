@@ -141,5 +141,8 @@ def test_left_over_bodies_need_a_call_that_came_to_nothing(tmp_path):
     assert not invariants.unexplained([moved], [cut])
     assert invariants.unexplained([copy, moved], [cut])
     assert invariants.unexplained([copy], GOOD)
+    refusal = {"what": "refused", "at": 1.5, "host": "h1", "code": "E_SIDECAR_EXITED"}
+    assert not invariants.unexplained([copy], [*GOOD, {**refusal, "id": "a"}])
+    assert invariants.unexplained([copy], [*GOOD, {**refusal, "id": "configure"}])
     source.unlink()
     assert invariants.unexplained([moved], [cut])

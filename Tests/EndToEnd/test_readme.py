@@ -78,11 +78,32 @@ def test_the_session_of_the_readme_runs_as_it_stands(binary, start, tmp_path):
     assert pages.sub("pages", ran.stdout) == pages.sub("pages", session)
 
 
-def test_the_files_that_the_readme_names_are_there():
-    """README: every link to a file of the repository leads to one."""
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
-    assert links
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def headings(document):
+    """The anchors of a document's headings, as GitHub makes them."""
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    names = [re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-")
+             for line in re.findall(r"^#+ +(.*?) *$", text, re.MULTILINE)]
+    before = [names[:at].count(name) for at, name in enumerate(names)]
+    return {f"{name}-{times}" if times else name for name, times in zip(names, before)}
+
+
+def lead_nowhere(document):
+    text = re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    found = re.findall(r'\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"', text)
+    links = [link for pair in found for link in pair if link and not re.match(r"[a-z]+:", link)]
+    for link in links:
+        path, _, anchor = link.partition("#")
+        place = document.parent / path if path else document
+        if not place.exists() or (anchor and place.suffix == ".md" and anchor not in headings(place)):
+            yield f"{document.relative_to(ROOT)}: {link}"
+
+
+def test_every_link_leads_to_a_file_and_a_heading_that_are_there():
+    """README, and every other document of the repository."""
+    made = re.compile(r"(^|/)([.]|dist/|node_modules/)")
+    documents = [path for path in ROOT.rglob("*.md") if not made.search(str(path.relative_to(ROOT)))]
+    assert ROOT / "README.md" in documents and len(headings(ROOT / "README.md")) > 5
+    assert [link for document in documents for link in lead_nowhere(document)] == []
 
 
 def test_the_commands_of_the_readme_are_targets_of_the_makefile():

@@ -189,13 +189,14 @@ def unexplained(left, lines):
     known = stories(lines)
     without = [story.asks[0] for story in known.values()
                if story.asks and not story.accepted and not story.outcomes]
-    refused = {line["id"] for line in lines if line["what"] == "refused"}
-    most = len(without) + sum(line["what"] == "refused" for line in lines)
+    # A client may be refused its configure too, which leaves no body.
+    refused = [line["id"] for line in lines if line["what"] == "refused" and known[line["id"]].asks]
+    most = len(without) + len(refused)
     found = []
     if len(left) > most:
         found.append(f"{len(left)} bodies are left over by {most} calls that came to nothing")
     sources = {digest_of(ask["moves"]) for ask in without if ask["moves"] and os.path.exists(ask["moves"])}
-    sources |= {sha for id in refused for sha in [known[id].asks[0]["source"]]}
+    sources |= {known[id].asks[0]["source"] for id in refused}
     return found + [f"a body is left over, and its source is gone: {path}" for path in left
                     if path.name.startswith("moved-") and digest_of(path) not in sources]
 

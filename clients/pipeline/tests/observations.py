@@ -49,7 +49,9 @@ class Records:
 
     def unsynced(self):
         """Those that need sync, oldest first."""
-        records = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("*.json")]
+        # A glob would take a folder that is not there for an empty one.
+        paths = [path for path in self.folder.iterdir() if path.suffix == ".json"]
+        records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
         return sorted((one for one in records if one["needs_sync"]), key=lambda one: one["created_at"])
 
     def change(self, uuid, **members):

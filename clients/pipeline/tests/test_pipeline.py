@@ -26,6 +26,26 @@ def test_d42_d45_to_d50_every_program_bears_the_kills(tmp_path, capfd):
     assert all(row["kills"] >= row["steps"] for row in told["cells"])
 
 
+@pytest.mark.parametrize("language", programs.SOURCES)
+def test_a_folder_of_records_that_is_not_there_is_no_empty_one(language, tmp_path):
+    done = sync(language, tmp_path, tmp_path / "none")
+    assert done.returncode == 1 and "none" in done.stderr
+
+
+@pytest.mark.parametrize("language", ["javascript", "python", "go"])
+def test_a_record_that_is_no_json_is_named(language, tmp_path):
+    (tmp_path / "half.json").write_text('{"uuid": "a",')
+    done = sync(language, tmp_path, tmp_path)
+    assert done.returncode == 1
+    assert "half.json: " in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def sync(language, folder, records):
+    command = [*programs.command_of(language, folder), "sync", "--queue", folder / "queue", "--records", records,
+               "--server", "http://127.0.0.1:9"]
+    return subprocess.run(command, env=programs.environment(BINARY), capture_output=True, text=True, timeout=60)
+
+
 def test_a_program_that_does_nothing_is_noticed():
     result = rounds.play("nothing", rounds.undisturbed, NOTHING, BINARY, 1, 0)
     assert set(check.by_kind(result.violations)) == {"incomplete", "unmarked", "progress"}

@@ -120,6 +120,8 @@ def main():
     parser.add_argument("--queue", type=pathlib.Path, default=pathlib.Path.home() / ".upload-folder")
     parser.add_argument("--token", help="sent as a bearer token")
     given = parser.parse_args()
+    if not given.folder.is_dir():
+        parser.error(f"{given.folder} is no folder")
     notes = given.queue.with_name(given.queue.name + ".arrived")
     with UploadClient(given.queue) as client:
         upload = Upload(client, given.folder.resolve(), given.url.rstrip("/"), notes)

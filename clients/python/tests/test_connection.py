@@ -101,7 +101,7 @@ def test_thousands_of_calls_in_flight_get_their_own_answers():
     assert len(ids) == 5000
     lines = b"".join(b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % call for call in reversed(list(ids)))
     assert [(one.id, one.waiter) for one in connection.receive(lines)] == list(reversed(list(ids.items())))
-    assert connection.waiting == 0
+    assert connection.end() == []
 
 
 def test_a_line_over_the_limit_is_refused_before_it_is_sent():
@@ -110,7 +110,7 @@ def test_a_line_over_the_limit_is_refused_before_it_is_sent():
     with pytest.raises(OuttrayError, match="at most 200") as caught:
         connection.call("enqueue", object_text([("id", "x" * 200)]), 1)
     assert caught.value.code == "E_LINE_TOO_LONG"
-    assert connection.waiting == 0
+    assert connection.end() == []
 
 
 def test_the_end_gives_back_what_waits():

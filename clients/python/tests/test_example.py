@@ -67,6 +67,13 @@ def test_a_refused_file_is_told(command):
     assert "4 of 5 files sent" in out and re.search(r"failed: photo 0 é.jpg: .*400", err)
 
 
+def test_a_folder_that_is_not_there_is_no_empty_one(command, tmp_path):
+    (tmp_path / "photos").rename(tmp_path / "elsewhere")
+    process = command("http://127.0.0.1:9")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 2 and "photos is no folder" in err
+
+
 def test_interrupted_and_run_again_it_finishes(command):
     gate = threading.Event()
     with Server(lambda request: (200 if gate.wait(30) else 503, b"")) as server:

@@ -95,13 +95,21 @@ const startsAtMost = 3
 func open(ctx context.Context, chosen options) (client *outtray.Client, err error) {
 	for start := 1; start <= startsAtMost; start++ {
 		client, err = outtray.Open(ctx, outtray.Options{Dir: chosen.queue, Background: outtray.Drain,
-			OnWarning: func(warning outtray.Warning) { say("%s: %v", warning.Message, warning.Err) }})
+			OnWarning: warned})
 		var exit *outtray.ExitError
 		if !errors.As(err, &exit) || exit.Signal == "" {
 			break
 		}
 	}
 	return client, err
+}
+
+func warned(warning outtray.Warning) {
+	if warning.Err == nil {
+		say("%s", warning.Message)
+		return
+	}
+	say("%s: %v", warning.Message, warning.Err)
 }
 
 func giveToken(ctx context.Context, chosen options) error {

@@ -133,13 +133,17 @@ func read(path string) (record Record, err error) {
 
 // unsynced gives those that need sync, oldest first.
 func (r *records) unsynced() ([]Record, error) {
-	paths, err := filepath.Glob(r.path("*"))
+	// A glob would take a folder that is not there for an empty one.
+	entries, err := os.ReadDir(r.folder)
 	if err != nil {
 		return nil, err
 	}
 	var found []Record
-	for _, path := range paths {
-		record, err := read(path)
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) != ".json" {
+			continue
+		}
+		record, err := read(filepath.Join(r.folder, entry.Name()))
 		if err != nil {
 			return nil, err
 		}

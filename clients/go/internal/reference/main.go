@@ -102,8 +102,38 @@ func (p *page) say(text string) {
 	printer := p.doc.Printer()
 	printer.HeadingLevel = 3
 	printer.HeadingID = func(*comment.Heading) string { return "" }
+	printer.DocLinkURL = p.place
 	p.text.Write(printer.Markdown(p.doc.Parser().Parse(text)))
 	p.text.WriteString("\n")
+}
+
+// place gives the anchor of the heading below which a name is told.
+func (p *page) place(link *comment.DocLink) string {
+	if link.Recv != "" {
+		return "#" + strings.ToLower(link.Recv+link.Name)
+	}
+	for _, one := range p.doc.Types {
+		values := append(append([]*doc.Value(nil), one.Consts...), one.Vars...)
+		if one.Name == link.Name || named(values, link.Name) {
+			return "#type-" + strings.ToLower(one.Name)
+		}
+	}
+	if named(append(append([]*doc.Value(nil), p.doc.Consts...), p.doc.Vars...), link.Name) {
+		return "#package-" + p.doc.ImportPath
+	}
+	return "#" + strings.ToLower(link.Name)
+}
+
+// named tells whether one of these declares a name.
+func named(values []*doc.Value, name string) bool {
+	for _, one := range values {
+		for _, other := range one.Names {
+			if other == name {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *page) values(values []*doc.Value) {

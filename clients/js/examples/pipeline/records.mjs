@@ -11,11 +11,12 @@ export class Records {
 
   /** The observation, or undefined when it was deleted. */
   read(uuid) {
+    const place = this.#place(uuid);
     try {
-      return JSON.parse(readFileSync(this.#place(uuid), 'utf8'));
+      return JSON.parse(readFileSync(place, 'utf8'));
     } catch (error) {
       if (error.code === 'ENOENT') return undefined;
-      throw error;
+      throw error instanceof SyntaxError ? new Error(`${place}: ${error.message}`) : error;
     }
   }
 

@@ -50,7 +50,7 @@ def main():
     given = parser.parse_args()
     try:
         given.run(given)
-    except (OuttrayError, OSError) as error:
+    except (OuttrayError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 
+MEMBERS = ("uuid", "created_at", "server_id", "needs_sync", "note", "errors")
+
 
 class Records:
     def __init__(self, folder):
@@ -12,15 +14,14 @@ class Records:
     def read(self, uuid):
         """The observation, or None when it was deleted."""
         try:
-            return json.loads(self._place(uuid).read_text(encoding="utf-8"))
+            return load(self._place(uuid))
         except FileNotFoundError:
             return None
 
     def unsynced(self):
         """Those that need sync, oldest first."""
-        records = [
-            json.loads(place.read_text(encoding="utf-8")) for place in self.folder.glob("[!.]*.json")
-        ]
+        # A glob would take a folder that is not there for an empty one.
+        records = [load(place) for place in self.folder.iterdir() if place.match("[!.]*.json")]
         return sorted((one for one in records if one["needs_sync"]), key=lambda one: one["created_at"])
 
     def write(self, record):
@@ -38,3 +39,15 @@ class Records:
 
     def _place(self, uuid):
         return self.folder / f"{uuid}.json"
+
+
+def load(place):
+    """A record. ValueError names the file of one that is none."""
+    try:
+        record = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from error
+    lacks = [name for name in MEMBERS if name not in record]
+    if lacks:
+        raise ValueError(f"{place}: {lacks[0]} is missing")
+    return record

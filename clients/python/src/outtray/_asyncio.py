@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 from concurrent.futures import Future
 from typing import (
@@ -26,7 +25,7 @@ from ._bound import Bound
 from ._chunkplan import chunk_plan
 from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, scope_params, takes_none
 from ._descriptor import as_integer
-from ._errors import ClosedError, InvalidError
+from ._errors import ClosedError
 from ._launch import launch_of
 from ._kinds import AsyncBareDefinition, AsyncDefinition
 from ._loop import Loop
@@ -36,12 +35,10 @@ from ._pipeline import AsyncPipeline
 from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
 from ._session import Link, Session
 from ._shapes import DiagnosticRecord, Enqueued, Gate, GroupExplanation, Response, Row, Stats
-from ._uploads import EventListener, GroupHandler, Sink, Subscription, Uploads
+from ._uploads import CLOSE_S, HANDLERS_S, EventListener, GroupHandler, Sink, Subscription, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")
-HANDLERS_S = 5.0
-CLOSE_S = 7.0
 
 
 class AsyncUploadClient:
@@ -316,8 +313,6 @@ class AsyncUploadClient:
 
     def add_listener(self, event: str, listener: EventListener) -> Subscription:
         """As `UploadClient.add_listener`; listeners are called in the loop."""
-        if inspect.iscoroutinefunction(listener):
-            raise InvalidError("add_listener: a listener is a plain function", "listener")
         return self._uploads.listen(event, listener)
 
     async def close(self) -> None:

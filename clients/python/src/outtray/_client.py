@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import threading
 from concurrent.futures import Future
@@ -25,7 +24,7 @@ from typing import (
 from ._bound import Bound
 from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, takes_none
 from ._descriptor import as_integer
-from ._errors import ClosedError, InvalidError
+from ._errors import ClosedError
 from ._kinds import BareDefinition, Definition
 from ._launch import launch_of
 from ._options import OnFailure, Options
@@ -36,12 +35,10 @@ from ._session import Link, Session
 from ._shapes import Enqueued, Response
 from ._steering import Steering
 from ._threads import Threads
-from ._uploads import EventListener, GroupHandler, Sink, Subscription, Uploads
+from ._uploads import CLOSE_S, HANDLERS_S, EventListener, GroupHandler, Sink, Subscription, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")
-HANDLERS_S = 5.0
-CLOSE_S = 7.0
 
 
 class UploadClient(Steering):
@@ -267,8 +264,6 @@ class UploadClient(Steering):
         A Row with `reason: unhandled-key` shows an outcome whose key has no definition. Listeners are called
         one after the other on a thread of their own; `remove()` of what is returned ends it.
         """
-        if inspect.iscoroutinefunction(listener):
-            raise InvalidError("add_listener: a listener is a plain function", "listener")
         return self._uploads.listen(event, listener)
 
     def close(self) -> None:

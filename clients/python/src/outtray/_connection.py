@@ -49,11 +49,6 @@ class Connection(Generic[Waiter]):
         self._next_id = 1
         self._pieces: List[bytes] = []
 
-    @property
-    def waiting(self) -> int:
-        """How many calls have no answer yet."""
-        return len(self._waiting)
-
     def call(self, method: str, params: Text, waiter: Waiter) -> bytes:
         """The frame of a new call. Raises OuttrayError `E_LINE_TOO_LONG`; then no answer is expected."""
         call_id = self._next_id

@@ -6,6 +6,7 @@ A client brings what differs, its `Shell`: where handlers run, and where listene
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 import threading
@@ -45,6 +46,9 @@ SHOWN = ("state", "progress", "attempt", "group")
 # somebody wants them: they cost the sidecar work.
 ALWAYS = ("state", "progress", "attempt", "settled", "groupSettled")
 SUBSCRIBE_AGAIN_S = (1.0, 60.0)
+# How long close waits for handlers, and for the process before it sends a signal.
+HANDLERS_S = 5.0
+CLOSE_S = 7.0
 log = logging.getLogger("outtray")
 
 
@@ -229,6 +233,8 @@ class Uploads:
             self.warn(f"outcomes cannot be read: {error}", error)
 
     def listen(self, name: str, function: EventListener) -> Subscription:
+        if inspect.iscoroutinefunction(function):
+            raise InvalidError("add_listener: a listener is a plain function", "listener")
         if name not in SHOWN:
             raise InvalidError(f"add_listener: no event {name!r}; there are {', '.join(SHOWN)}", "event")
         entry = (name, function, object())

@@ -5,10 +5,10 @@ const path = require('node:path');
 const NAMES = ['server', 'dir', 'port', 'binary'];
 
 /**
- * Reads `--server URL --dir DIR --port N --binary FILE`.
+ * Reads `--server URL --dir DIR --port N --binary FILE`; what else there is belongs to Electron.
  * @param {string[]} words
  * @param {{dir: string}} defaults
- * @throws {Error} an option is unknown, or its value is missing or of a wrong kind
+ * @throws {Error} a value is missing or of a wrong kind
  */
 function readOptions(words, { dir }) {
   const given = { server: 'http://127.0.0.1:8787', dir, port: '0' };
