@@ -57,7 +57,7 @@ package final class QueueEngine {
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
     state.detectedNetwork = network
     state.unsorted = state.gates.pausedGroups.union(try store.reader.groupsApart())
-    state.splitting = try Turn(engine: self, now: clock.now()).splitting(store.reader)
+    state.splitting = Set(try state.misplaced(store.reader).keys)
     state.gates.network = network
     transport.configure(state.configuration.connection)
   }

@@ -12,7 +12,7 @@ package struct Consequence: Sendable {
   package enum Kind: Sendable {
     /// It has settled; others wait for that.
     case settled(Outcome.Settlement)
-    /// No live entry comes after it any more (D42).
+    /// Something that needed its row does so no longer: it may be that nothing does (D42).
     case unneeded
   }
 }
@@ -30,7 +30,7 @@ final class ConsequenceTable {
     delete = Statement(connection, "DELETE FROM consequence WHERE number = ?")
   }
 
-  /// - Parameter outcome: nil when it is that nobody needs the row any more.
+  /// - Parameter outcome: nil for `unneeded`.
   func append(_ id: EntryID, _ outcome: Outcome?, through: Int64) throws(StoreError) {
     try insert.run {
       $0.bind(id.text)

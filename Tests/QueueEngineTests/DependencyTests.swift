@@ -135,6 +135,21 @@ import Testing
     #expect(harness.outcome("e")?.failure == "dependency: c ended with an error")
   }
 
+  @Test("D45, D48: what a pause stops of an entry is stopped also where its predecessor ends it at once")
+  func stopsAndEnds() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.link("a")
+    try harness.finish("a", .answer(400))
+    try harness.link("b")
+    #expect(try harness.running == ["b"])
+    try harness.pause(group: "g")
+    try harness.link("b", "\(afterA),\"onFailure\":\"settle\",\"group\":\"g\"")
+    #expect(harness.outcome("b")?.failure == "dependency: a ended with an error")
+    #expect(harness.transport.running.isEmpty)
+    #expect(harness.transport.stopped.count == 1)
+  }
+
   @Test("D45: with onFailure settle a cancel ends them, and they can be reopened when it is there again")
   func cancelSettles() throws {
     let harness = try Harness()
