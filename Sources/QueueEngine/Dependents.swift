@@ -126,7 +126,7 @@ extension Turn {
     }
   }
 
-  /// It ends because of another entry.
+  /// The entry cannot go on as it was to go on from others.
   mutating func fail(
     _ entry: Entry, _ settlement: Outcome.Settlement, _ writer: Writer
   ) throws(StoreError) {
