@@ -59,7 +59,7 @@ extension Turn {
     guard state.hasConsequencesLeft else { return }
     var room = Room(entries: Turn.toldAtOnce, bytes: Turn.takenAtOnce)
     while room.isLeft {
-      guard let consequence = try writer.nextConsequence() else {
+      guard let consequence = try writer.nextConsequence(at: now.wall) else {
         state.hasConsequencesLeft = false
         return
       }

@@ -97,8 +97,16 @@ extension Writer {
     try tables.links.consequences.append(id, nil, through: 0)
   }
 
-  package func nextConsequence() throws(StoreError) -> Consequence? {
-    try tables.links.consequences.next()
+  /// What is to be carried out next. One that cannot be read is dropped, and a diagnostic tells of it: those
+  /// that wait go on waiting.
+  package func nextConsequence(at wall: Int64) throws(StoreError) -> Consequence? {
+    while let row = try tables.links.consequences.next() {
+      if let consequence = row.consequence { return consequence }
+      try tables.links.consequences.forget(row.number)
+      let message = "the end of \(row.id) could not be read; entries that wait for it are not told of it"
+      try addDiagnostic(Diagnostic(at: wall, level: .error, message: message), isBoot: false)
+    }
+    return nil
   }
 
   package func forget(_ consequence: Consequence) throws(StoreError) {
