@@ -44,7 +44,8 @@ extension Turn {
     case .failure(let refused):
       var refused = refused
       refused.input = InvalidInput(
-        path: "id", message: "comes after others, of which one \(refused.input.message)")
+        path: "id",
+        message: "cannot run again as it was enqueued: \(refused.input.path) \(refused.input.message)")
       return .failure(refused)
     }
   }

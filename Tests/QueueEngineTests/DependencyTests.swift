@@ -243,7 +243,10 @@ import Testing
     #expect(try harness.state("a") == .error)
     try harness.link("b", #""after":["a"]"#)
     #expect(try harness.refusal(of: "a", after)?.contains("circle: b, a") == true)
-    #expect(throws: Refusal.self) { try harness.retry("a") }
+    let refusal = #expect(throws: Refusal.self) { try harness.retry("a") }
+    guard case .invalid(let input)? = refusal else { throw refusal ?? .running }
+    #expect(input.path == "id")
+    #expect(input.message.hasPrefix("cannot run again as it was enqueued: after must not make entries wait"))
     #expect(try harness.state("a") == .error)
     try harness.link("a")
     try harness.finish("a", .answer(200))
