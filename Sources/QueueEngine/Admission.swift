@@ -123,20 +123,6 @@ extension Turn {
     for lane in lanes { try goOn(lane, writer) }
   }
 
-  private mutating func tellOfAdmission(
-    _ entry: Entry, _ disposition: EnqueueAnswer.Disposition
-  ) {
-    log(
-      .debug,
-      LogLine(
-        .debug, "enqueued",
-        [
-          .init("id", entry.id.text), .init("key", entry.key.text),
-          .init("disposition", disposition.rawValue),
-          .init("bytes", entry.body.length),
-        ]))
-  }
-
   /// nil where nothing of the entry changes.
   private func decision(on admission: Admission, _ writer: Writer) -> Decision? {
     let (enqueue, staged) = (admission.enqueue, admission.staged)
@@ -173,7 +159,7 @@ extension Turn {
       return
     }
     mustSync()
-    tellOfAdmission(decision.entry, admission.disposition)
+    log(.debug, LogLine(enqueued: decision.entry, as: admission.disposition.rawValue))
     if let existing = admission.existing {
       try apply(decision, from: existing, writer)
     } else {

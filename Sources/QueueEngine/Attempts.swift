@@ -9,7 +9,11 @@ extension Turn {
   /// Settles what has passed its deadline (D4): never a running entry, never a paused one.
   mutating func settleExpired(_ writer: Writer) throws(StoreError) {
     guard !state.gates.paused else { return }
-    for found in try writer.expiring(at: now.wall, limit: Turn.batch, where: mayExpire) {
+    try expire(try writer.expiring(at: now.wall, limit: Turn.batch, where: state.mayExpire), writer)
+  }
+
+  mutating func expire(_ entries: [Entry], _ writer: Writer) throws(StoreError) {
+    for found in entries {
       let entry = current(found)
       try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
     }
@@ -38,7 +42,7 @@ extension Turn {
   }
 
   private func firstDue(_ priority: Descriptor.Priority, _ writer: Writer) throws(StoreError) -> Entry? {
-    for bucket in try writer.dueBuckets(priority, at: now.steady, where: isOpen) {
+    for bucket in try writer.dueBuckets(priority, at: now.steady, where: state.isOpen) {
       let covering = state.gates.coveringRevision(key: bucket.key, origin: bucket.origin)
       let ended = state.gates.outages[bucket.origin].flatMap { outage in
         outage.endedAt.map { (outage.number, Gates.spread(reachedAt: now.steady, endedAt: $0)) }
@@ -50,24 +54,13 @@ extension Turn {
     return nil
   }
 
-  /// Gates close buckets, never single entries.
-  func isOpen(_ bucket: Bucket) -> Bool {
-    mayExpire(bucket) && !state.gates.holdsForWifi(bucket.wifiOnly) && takesMore(bucket.origin)
-  }
-
-  /// Whether one more attempt may go to the origin. During an outage one at a time probes (D16).
-  func takesMore(_ origin: Origin) -> Bool {
-    !state.slots.isFull(origin) && (!state.gates.hasOutage(origin) || state.slots.running(to: origin) == 0)
-  }
-
   private mutating func start(_ entry: Entry, _ writer: Writer) throws(StoreError) {
     guard entry.parts == nil else { return try startPart(of: entry, writer) }
     let decision = entry.started(requestID: engine.randomness.uuid(), gates: state.gates, now: now)
     switch try expanded(decision.entry, writer) {
     case .failure(let failure):
       // Was found right when the values were taken: they cannot be read any more.
-      let end = entry.failedBefore(failure.settlement, now: now, randomness: engine.randomness)
-      try apply(end, from: entry, writer)
+      try fail(entry, failure.settlement, writer)
     case .success(let (sent, outgoing)):
       try writer.markServed(entry)
       try apply(decision, from: entry, writer)
@@ -92,14 +85,7 @@ extension Turn {
     }
     state.slots.took(entry.request.priority, origin: origin)
     state.counters.attemptsStarted += 1
-    log(
-      .debug,
-      LogLine(
-        .debug, "attempt begins",
-        [
-          .init("id", entry.id.text), .init("attempt", transmission.attempt.ordinal),
-          .init("origin", origin.text),
-        ]))
+    log(.debug, LogLine(begins: transmission, of: entry))
     then(.start(transmission))
   }
 
@@ -161,14 +147,18 @@ extension Turn {
       return entry.finished(
         attempt, result, policy: policy, gates: state.gates, now: now, randomness: engine.randomness)
     }
-    guard let part = try partRequest(of: entry, at: index, writer) else {
-      // Late, and about a plan that is gone.
-      guard entry.attemptsInFlight.contains(attempt) else { return nil }
+    let part = try partRequest(of: entry, at: index, writer)
+    if case .success(let part?) = part {
+      return entry.finished(
+        attempt, result, part: part, policy: policy, gates: state.gates, partsAtOnce: partsAtOnce, now: now,
+        randomness: engine.randomness)
+    }
+    // Late, and about a plan that is gone.
+    guard entry.attemptsInFlight.contains(attempt) else { return nil }
+    guard case .failure(let failure) = part else {
       return entry.damaged(part: index, now: now, randomness: engine.randomness)
     }
-    return entry.finished(
-      attempt, result, part: part, policy: policy, gates: state.gates, partsAtOnce: partsAtOnce, now: now,
-      randomness: engine.randomness)
+    return entry.failedBefore(failure.settlement, now: now, randomness: engine.randomness)
   }
 
   /// Counts the attempts that were told of.
@@ -195,5 +185,22 @@ extension Turn {
     try writer.save(next, of: flight.origin)
     mustSync()
     if next.endedAt != nil { try rearrangeSending(writer) }
+  }
+}
+
+extension EngineState {
+  /// What is paused does not expire (D4).
+  func mayExpire(_ bucket: Bucket) -> Bool {
+    !bucket.isPaused(by: gates) && !splitting.contains(bucket.number)
+  }
+
+  /// Gates close buckets, never single entries.
+  func isOpen(_ bucket: Bucket) -> Bool {
+    mayExpire(bucket) && !gates.holdsForWifi(bucket.wifiOnly) && takesMore(bucket.origin)
+  }
+
+  /// Whether one more attempt may go to the origin. During an outage one at a time probes (D16).
+  func takesMore(_ origin: Origin) -> Bool {
+    !slots.isFull(origin) && (!gates.hasOutage(origin) || slots.running(to: origin) == 0)
   }
 }

@@ -21,7 +21,7 @@ extension Turn {
   private func values(of entry: Entry, _ writer: Writer) throws(StoreError) -> BoundValues? {
     let taken = try writer.bindings(of: entry.number)
     guard !taken.isEmpty else { return nil }
-    return BoundValues(taken.compactMap { taken in taken.value.map { (taken.binding, $0) } })
+    return BoundValues(taken)
   }
 
   /// The entry and its body as they are sent.
@@ -45,9 +45,13 @@ extension Turn {
   }
 
   /// The request of one part as it is sent; nil when there is none, or it cannot be read.
-  func partRequest(of entry: Entry, at index: Int, _ writer: Writer) throws(StoreError) -> PartRequest? {
-    guard let part = try writer.partRequest(of: entry, at: index) else { return nil }
-    guard entry.expansion != nil, let values = try values(of: entry, writer) else { return part }
-    return try? part.expanded(with: values)
+  func partRequest(
+    of entry: Entry, at index: Int, _ writer: Writer
+  ) throws(StoreError) -> Result<PartRequest?, BindingFailure> {
+    guard let part = try writer.partRequest(of: entry, at: index) else { return .success(nil) }
+    guard entry.expansion != nil, let values = try values(of: entry, writer) else { return .success(part) }
+    do throws(BindingFailure) { return .success(try part.expanded(with: values)) } catch {
+      return .failure(error)
+    }
   }
 }

@@ -18,7 +18,7 @@ extension Turn {
       try apply(state.shown(entry).cancelled(now: now, randomness: engine.randomness), from: entry, writer)
     case .settled:
       for eventID in try writer.deleteOutcomes(ofEntry: entry.number) {
-        for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
+        state.letGo(eventID)
       }
       try delete(entry, leavesGroup: true, writer)
     }

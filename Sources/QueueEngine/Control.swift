@@ -45,7 +45,7 @@ extension Turn {
     let changed = state.gates.pausedGroups.symmetricDifference(before.pausedGroups)
     guard !changed.isEmpty else { return }
     state.unsorted.formUnion(changed)
-    state.splitting = try splitting(writer)
+    state.splitting = Set(try state.misplaced(writer).keys)
   }
 
   /// Ends what is in flight of an entry that a gate has closed over; the entry goes back to the queue.

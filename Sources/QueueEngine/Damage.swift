@@ -40,8 +40,7 @@ extension QueueEngine {
       case .finish: state.isFinishing = true
       case .networkDetected, .noticed, .caughtUp, .report, .swept, .tick, .giveUp: break
       case .enqueue, .enqueueAll, .cancel, .cancelGroup, .retry, .pause, .resume, .setWifiOnly, .setNetwork,
-        .updateHeaders, .configure,
-        .subscribe, .unsubscribe, .acknowledge, .release:
+        .updateHeaders, .configure, .subscribe, .unsubscribe, .acknowledge, .release:
         _ = command.refuse(damageRefusal)
       }
     }

@@ -54,7 +54,7 @@ extension Turn {
       guard let (number, record) = try writer.outcome(eventID: eventID) else { continue }
       mustSync()
       try writer.deleteOutcome(number)
-      for other in state.connections.keys { state.connections[other]?.letGo(eventID) }
+      state.letGo(eventID)
       switch record {
       case .entry(let outcome):
         guard let entry = try writer.entry(number: outcome.entry), entry.isForgotten(by: outcome) else {
@@ -170,7 +170,7 @@ extension Turn {
       let id = redeliveryRecipient(of: journaled), let connection = state.connections[id]
     else { return }
     if connection.held[eventID] != nil || connection.windowRoom.outcomes > 0 {
-      for other in state.connections.keys where other != id { state.connections[other]?.letGo(eventID) }
+      state.letGo(eventID, but: id)
       try send(journaled, to: id, writer)
     } else {
       state.connections[id]?.cursor = min(connection.cursor, journaled.number - 1)

@@ -34,8 +34,10 @@ extension Turn {
 
   // MARK: Rows that others need (D42)
 
+  /// An entry that came after this one does so no longer: its row may go, in one of the next steps. One that
+  /// others still come after goes only where all of them stand in a circle.
   mutating func noteIfUnneeded(_ id: EntryID, _ writer: Writer) throws(StoreError) {
-    if try writer.isAwaited(id) {
+    if try writer.hasSuccessors(id) {
       guard let entry = try writer.entry(id: id), entry.kept != nil, try !writer.isNeeded(entry) else {
         return
       }
@@ -57,7 +59,7 @@ extension Turn {
     guard state.hasConsequencesLeft else { return }
     var room = Room(entries: Turn.toldAtOnce, bytes: Turn.takenAtOnce)
     while room.isLeft {
-      guard let consequence = try writer.nextConsequence() else {
+      guard let consequence = try writer.nextConsequence(at: now.wall) else {
         state.hasConsequencesLeft = false
         return
       }
@@ -65,7 +67,7 @@ extension Turn {
       case .unneeded:
         room.entries -= 1
         try writer.forget(consequence)
-        try noLongerNeeded(consequence.id, writer)
+        if let entry = try writer.entry(id: consequence.id) { try forgetIfUnneeded(entry, writer) }
       case .settled(let settlement):
         if try tell(consequence, settlement, &room, writer) { try writer.forget(consequence) }
       }
@@ -95,9 +97,8 @@ extension Turn {
       if let source {
         try writer.meet(edge)
         try met(entry, consequence.id, source, &room, writer)
-      } else if let failure = Turn.failure(of: consequence.id, settlement.kind) {
-        try apply(
-          entry.failedBefore(failure, now: now, randomness: engine.randomness), from: entry, writer)
+      } else if let failure = Outcome.Settlement.dependency(on: consequence.id, ended: settlement.kind) {
+        try fail(entry, failure, writer)
       }
     }
     return waiting.isEmpty
@@ -116,24 +117,20 @@ extension Turn {
       }
     }
     mustSync()
-    if let failure {
-      return try apply(
-        entry.failedBefore(failure.settlement, now: now, randomness: engine.randomness), from: entry, writer)
-    }
+    if let failure { return try fail(entry, failure.settlement, writer) }
     guard entry.held?.unmet == 1 else { return try apply(entry.met(now: now), from: entry, writer) }
     switch try expansion(of: entry, writer) {
     case .success(let expansion):
       try apply(entry.met(expansion: expansion, now: now), from: entry, writer)
-    case .failure(let failure):
-      try apply(
-        entry.failedBefore(failure.settlement, now: now, randomness: engine.randomness), from: entry, writer)
+    case .failure(let failure): try fail(entry, failure.settlement, writer)
     }
   }
 
-  /// No entry that counts comes after this one: its row may go.
-  private mutating func noLongerNeeded(_ id: EntryID, _ writer: Writer) throws(StoreError) {
-    guard let entry = try writer.entry(id: id) else { return }
-    try forgetIfUnneeded(entry, writer)
+  /// The entry cannot go on as it was to go on from others.
+  mutating func fail(
+    _ entry: Entry, _ settlement: Outcome.Settlement, _ writer: Writer
+  ) throws(StoreError) {
+    try apply(entry.failedBefore(settlement, now: now, randomness: engine.randomness), from: entry, writer)
   }
 
   private mutating func takeUpAbandoned(_ writer: Writer) throws(StoreError) {

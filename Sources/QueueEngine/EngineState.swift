@@ -62,6 +62,11 @@ struct EngineState {
     connections.values.contains { $0.held[eventID] != nil }
   }
 
+  /// No connection holds the outcome any more, but this one.
+  mutating func letGo(_ eventID: String, but id: HostID? = nil) {
+    for other in connections.keys where other != id { connections[other]?.letGo(eventID) }
+  }
+
   /// The entry with what its attempts have sent so far, which only memory knows.
   func shown(_ entry: Entry) -> Entry {
     guard entry.isInFlight, let sending = sendings[entry.number] else { return entry }

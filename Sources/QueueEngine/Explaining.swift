@@ -17,8 +17,7 @@ extension QueueEngine {
 
   func explanation(of entry: Entry) throws(StoreError) -> Explanation {
     let now = clock.now()
-    var gates = state.gates.closed(for: entry, slots: state.slots, now: now)
-    gates += try store.reader.closedByOthers(entry, gates: state.gates)
+    var gates = try store.reader.closed(for: entry, gates: state.gates, slots: state.slots, now: now)
     if entry.isLive, !entry.isInFlight, let store = closedStore(now: now) { gates.append(store) }
     return Explanation(state: state.gates.standing(of: entry), gates: gates)
   }

@@ -3,6 +3,9 @@ import QueueStore
 
 /// `group` events: at most one for a group and interval, the last value always.
 extension Turn {
+  /// Groups told in one turn of a gate that has moved.
+  private static let groupsAtOnce = 64
+
   /// Tells of groups that changed in this turn, or whose value was held back for long enough.
   mutating func tellGroups(_ writer: Writer) throws(StoreError) {
     guard state.connections.values.contains(where: { $0.subscription?.kinds.contains(.group) == true }) else {
@@ -30,9 +33,9 @@ extension Turn {
   /// A gate that many groups may stand behind has moved: all of them are told, some in each turn.
   private mutating func goOnTellingAll(_ writer: Writer) throws(StoreError) {
     guard let after = state.groupWalk else { return }
-    let page = try writer.liveGroups(after: after, limit: 64)
+    let page = try writer.liveGroups(after: after, limit: Turn.groupsAtOnce)
     groupsToTell.formUnion(page.map(\.name))
-    state.groupWalk = page.count == 64 ? page.last?.number : nil
+    state.groupWalk = page.count == Turn.groupsAtOnce ? page.last?.number : nil
   }
 
   private mutating func tell(_ group: EntryGroup, _ writer: Writer) throws(StoreError) {

@@ -12,7 +12,7 @@ extension Turn {
     for number in writer.changedGroups() {
       guard let group = try writer.group(number) else { continue }
       groupsToTell.insert(group.name)
-      switch group.turn(hasSettled: writer.hasSettledMember(number)) {
+      switch group.course(hasSettled: writer.hasSettledMember(number)) {
       case .goesOn: break
       case .reopens: try writer.save(group.reopened(), number: number)
       case .goes: try writer.deleteGroup(number)
@@ -48,17 +48,9 @@ extension Turn {
   mutating func settleOverdue(_ writer: Writer) throws(StoreError) {
     guard !state.gates.paused else { return }
     let limit = Turn.slice
-    let overdue = try writer.overdueMembers(at: now.wall, limit: limit, where: mayExpire)
-    for found in overdue {
-      let entry = current(found)
-      try apply(entry.expired(now: now, randomness: engine.randomness), from: entry, writer)
-    }
+    let overdue = try writer.overdueMembers(at: now.wall, limit: limit, where: state.mayExpire)
+    try expire(overdue, writer)
     if overdue.count == limit { state.hasDueLeft = true }
-  }
-
-  /// What is paused does not expire (D4).
-  func mayExpire(_ bucket: Bucket) -> Bool {
-    !bucket.isPaused(by: state.gates) && !state.splitting.contains(bucket.number)
   }
 
   // MARK: Setting apart
@@ -69,12 +61,7 @@ extension Turn {
     guard let group = state.unsorted.first else { return }
     let isPaused = state.gates.pausedGroups.contains(group)
     if try writer.setApart(group, isPaused: isPaused, limit: 4 * Turn.slice) { state.unsorted.remove(group) }
-    state.splitting = try splitting(writer)
-  }
-
-  /// Buckets that hold waiting members of paused groups which are not set apart yet.
-  func splitting(_ reader: Reader) throws(StoreError) -> Set<Int64> {
-    Set(try reader.misplaced(of: state.unsorted.intersection(state.gates.pausedGroups)).keys)
+    state.splitting = Set(try state.misplaced(writer).keys)
   }
 
   // MARK: Cancelling
@@ -118,7 +105,7 @@ extension Turn {
     }
     if let (number, _) = try writer.outcome(eventID: settled.eventID) {
       try writer.deleteOutcome(number)
-      for other in state.connections.keys { state.connections[other]?.letGo(settled.eventID) }
+      state.letGo(settled.eventID)
     }
     try writer.deleteGroup(cancel.number)
   }
@@ -127,6 +114,13 @@ extension Turn {
   mutating func refuseGroupCancels() {
     for cancel in state.groupCancels { refuse(cancel.reply, .shutdown) }
     state.groupCancels = []
+  }
+}
+
+extension EngineState {
+  /// Members of paused groups that wait and are counted among others still, by the number of the bucket.
+  func misplaced(_ reader: Reader) throws(StoreError) -> [Int64: MemberCounts] {
+    try reader.misplaced(of: unsorted.intersection(gates.pausedGroups))
   }
 }
 

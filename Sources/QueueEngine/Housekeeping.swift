@@ -26,7 +26,7 @@ extension QueueEngine {
   /// How this start found the queue.
   func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> BootRecord {
     let buckets = try writer.counts()
-    let counts = state.gates.countByState(buckets, apart: try misplaced(writer))
+    let counts = state.gates.countByState(buckets, apart: try state.misplaced(writer))
     let entries = Row.State.allCases.map { state in
       (state: state == .awaitingAuth ? "awaitingAuth" : state.rawValue, count: counts[state] ?? 0)
     }

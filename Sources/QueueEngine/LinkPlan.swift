@@ -68,7 +68,7 @@ struct LinkPlanner {
         return .failure(InvalidInput(path: predecessor.path, message: "names no entry"))
       }
       plan.edges.append(Edge(predecessor: predecessor.id, isMet: false))
-      if plan.settlesOnFailure, !runsAgain, let entry, let failure = Turn.failure(of: entry) {
+      if plan.settlesOnFailure, !runsAgain, let failure = entry?.endOfSuccessors {
         plan.failure = failure
       }
     }

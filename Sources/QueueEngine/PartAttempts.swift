@@ -22,12 +22,16 @@ extension Turn {
       let decision = entry.rearranged(gates: state.gates, partsAtOnce: partsAtOnce, now: now)
       return try apply(decision, from: entry, writer)
     }
-    guard let part = try partRequest(of: entry, at: index, writer) else {
+    let part: PartRequest
+    switch try partRequest(of: entry, at: index, writer) {
+    case .success(let found?): part = found
+    case .success(nil):
       let decision = entry.damaged(part: index, now: now, randomness: engine.randomness)
       return try apply(decision, from: entry, writer)
+    case .failure(let failure): return try fail(entry, failure.settlement, writer)
     }
     // The bucket's origin is that of the part before, and this one may go elsewhere.
-    guard takesMore(part.url.origin) else {
+    guard state.takesMore(part.url.origin) else {
       let decision = entry.waits(
         toSend: index, part, partsAtOnce: partsAtOnce, gates: state.gates, now: now)
       return try apply(decision, from: entry, writer)

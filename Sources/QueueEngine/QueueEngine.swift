@@ -57,7 +57,7 @@ package final class QueueEngine {
     state = EngineState(gates: try store.reader.gates(), configuration: try store.reader.configuration())
     state.detectedNetwork = network
     state.unsorted = state.gates.pausedGroups.union(try store.reader.groupsApart())
-    state.splitting = try Turn(engine: self, now: clock.now()).splitting(store.reader)
+    state.splitting = Set(try state.misplaced(store.reader).keys)
     state.gates.network = network
     transport.configure(state.configuration.connection)
   }
@@ -267,13 +267,11 @@ extension Command {
   var isRequest: Bool {
     switch self {
     case .enqueue, .enqueueAll, .cancel, .cancelGroup, .retry, .pause, .resume, .setWifiOnly, .setNetwork,
-      .updateHeaders, .configure,
-      .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics, .stats, .explain,
-      .explainGroup:
+      .updateHeaders, .configure, .subscribe, .unsubscribe, .acknowledge, .release, .rows, .diagnostics,
+      .stats, .explain, .explainGroup:
       true
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
-      .finish,
-      .giveUp:
+      .finish, .giveUp:
       false
     }
   }
@@ -284,10 +282,9 @@ extension Command {
     case .enqueue(_, _, let reply): reply(.failure(refusal))
     case .enqueueAll(_, _, let reply): reply(.failure(refusal))
     case .cancel(_, let reply), .cancelGroup(_, let reply), .pause(_, let reply), .resume(_, let reply),
-      .setWifiOnly(_, let reply),
-      .setNetwork(_, _, let reply), .updateHeaders(_, _, _, let reply), .configure(_, _, let reply),
-      .subscribe(_, _, let reply), .unsubscribe(_, let reply), .acknowledge(_, _, let reply),
-      .release(_, _, let reply):
+      .setWifiOnly(_, let reply), .setNetwork(_, _, let reply), .updateHeaders(_, _, _, let reply),
+      .configure(_, _, let reply), .subscribe(_, _, let reply), .unsubscribe(_, let reply),
+      .acknowledge(_, _, let reply), .release(_, _, let reply):
       reply(.failure(refusal))
     case .retry(_, let reply): reply(.failure(refusal))
     case .rows(_, let reply): reply(.failure(refusal))
@@ -296,8 +293,7 @@ extension Command {
     case .explain(_, let reply): reply(.failure(refusal))
     case .explainGroup(_, let reply): reply(.failure(refusal))
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
-      .finish,
-      .giveUp:
+      .finish, .giveUp:
       return false
     }
     return true

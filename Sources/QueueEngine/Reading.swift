@@ -59,7 +59,8 @@ extension QueueEngine {
 
   func stats() throws(StoreError) -> Stats {
     var stats = Stats()
-    stats.entries = state.gates.countByState(try store.reader.counts(), apart: try misplaced(store.reader))
+    stats.entries = state.gates.countByState(
+      try store.reader.counts(), apart: try state.misplaced(store.reader))
     stats.unacknowledged = try store.reader.unacknowledged()
     stats.attemptsStarted = state.counters.attemptsStarted
     stats.attemptsCompleted = state.counters.attemptsCompleted
@@ -74,11 +75,6 @@ extension QueueEngine {
 
   /// An attempt is in the transport's hands.
   package var isTransmitting: Bool { !state.flights.isEmpty }
-
-  /// Members of paused groups that are counted among others still, by the number of the bucket.
-  func misplaced(_ reader: Reader) throws(StoreError) -> [Int64: MemberCounts] {
-    try reader.misplaced(of: state.unsorted.intersection(state.gates.pausedGroups))
-  }
 
   /// No entry is running or queued, backoff included; paused, parked and wifi-held ones do not count,
   /// nor do those that wait for others: what they wait for counts, or does not go on either.
@@ -123,15 +119,14 @@ extension QueueEngine {
     // What became due meanwhile waits for the store, and would be asked for again and again.
     if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
     guard sends, !state.gates.paused, !state.isFinishing else { return deadline }
-    let turn = Turn(engine: self, now: now)
     let limits = [
-      try store.reader.nextExpiry(where: turn.mayExpire),
-      try store.reader.nextGroupDeadline(where: turn.mayExpire),
+      try store.reader.nextExpiry(where: state.mayExpire),
+      try store.reader.nextGroupDeadline(where: state.mayExpire),
     ]
     deadline.wall = limits.compactMap(\.self).min()
     guard state.slots.hasRoom else { return deadline }
-    if let due = try store.reader.nextDue(after: state.lookedAt, where: turn.isOpen) { times.append(due) }
-    if let woken = try nextWoken(where: turn.mayExpire) { times.append(woken) }
+    if let due = try store.reader.nextDue(after: state.lookedAt, where: state.isOpen) { times.append(due) }
+    if let woken = try nextWoken(where: state.mayExpire) { times.append(woken) }
     deadline.steady = times.min()
     return deadline
   }

@@ -33,7 +33,8 @@ extension Turn {
   private mutating func link(
     _ decision: Decision, of entry: Entry, _ writer: Writer
   ) throws(StoreError) -> Result<Decision, LinkPlanner.Refused> {
-    var enqueue = Enqueue(id: entry.id, key: entry.key, vars: entry.vars, request: entry.request)
+    let request = entry.request.with(parts: try writer.storedParts(of: entry) ?? [])
+    var enqueue = Enqueue(id: entry.id, key: entry.key, vars: entry.vars, request: request)
     enqueue.dependencies = try writer.dependencies(of: entry.number)
     enqueue.lane = entry.lane
     let admission = Admission(enqueue: enqueue, rule: .reopen, existing: entry)
@@ -43,7 +44,8 @@ extension Turn {
     case .failure(let refused):
       var refused = refused
       refused.input = InvalidInput(
-        path: "id", message: "comes after others, of which one \(refused.input.message)")
+        path: "id",
+        message: "cannot run again as it was enqueued: \(refused.input.path) \(refused.input.message)")
       return .failure(refused)
     }
   }

@@ -85,15 +85,27 @@ extension Outcome {
   }
 }
 
-/// The values of an entry's bindings, all of them.
+/// A binding, and its value once it was taken.
+package struct TakenBinding: Sendable {
+  package var binding: Binding
+  package var value: JSON?
+
+  package init(_ binding: Binding, value: JSON?) {
+    self.binding = binding
+    self.value = value
+  }
+}
+
+/// The values of an entry's bindings, as far as they were taken.
 package struct BoundValues: Sendable {
   private var values: [String: JSON] = [:]
   private var bindings: [String: Binding] = [:]
 
-  package init(_ taken: [(binding: Binding, value: JSON)]) {
-    for (binding, value) in taken {
-      values[binding.name] = value
-      bindings[binding.name] = binding
+  package init(_ taken: [TakenBinding]) {
+    for taken in taken {
+      guard let value = taken.value else { continue }
+      values[taken.binding.name] = value
+      bindings[taken.binding.name] = taken.binding
     }
   }
 

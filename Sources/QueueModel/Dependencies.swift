@@ -25,7 +25,7 @@ package struct Dependencies: Sendable {
 
   /// Those of an entry that there is.
   package init(after ids: [EntryID], onFailure: OnFailure, bindings: [Binding]) {
-    predecessors = ids.map { Predecessor(id: $0, path: "id") }
+    predecessors = ids.map { Predecessor(id: $0, path: "after") }
     self.onFailure = onFailure
     self.bindings = bindings
   }

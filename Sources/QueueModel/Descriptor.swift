@@ -7,7 +7,7 @@ package struct Descriptor: Sendable {
   package private(set) var url: RequestURL?
   package let method: HTTPMethod
   package private(set) var headers: HeaderFields
-  package let body: BodyDescription
+  package private(set) var body: BodyDescription
   package let accept: [AcceptRule]
   /// Wall clock, ms; nil takes `lifetimeMs` from configure.
   package let expiresAt: Int64?
@@ -129,6 +129,14 @@ package struct Descriptor: Sendable {
     var copy = self
     copy.url = url
     copy.headers = headers
+    return copy
+  }
+
+  /// The request as it was enqueued, where it was read without the requests of its parts.
+  package func with(parts: [PartRequest]) -> Descriptor {
+    guard case .parts(let path, _) = body else { return self }
+    var copy = self
+    copy.body = .parts(path, parts)
     return copy
   }
 }

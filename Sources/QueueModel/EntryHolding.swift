@@ -81,6 +81,15 @@ extension Entry {
     return Decision(entry: entry)
   }
 
+  /// How those end that come after it and are to settle on failures; nil while it is live, and when it has
+  /// completed.
+  package var endOfSuccessors: Outcome.Settlement? {
+    switch state {
+    case .settled(let kind, _): .dependency(on: id, ended: kind)
+    case .queued, .held, .running, .sending, .awaitingAuth: nil
+    }
+  }
+
   /// What it comes after will not complete, or did not answer with what it takes.
   package func failedBefore(
     _ settlement: Outcome.Settlement, now: Moment, randomness: any Randomness
@@ -102,5 +111,38 @@ extension Decision {
     decision.entry.parts?.stop(now: now)
     decision.entry.state = .held(held)
     return decision
+  }
+
+  /// The same, for an entry that ends at its acceptance: what was stopped of it stays so. Nothing ends one
+  /// that has settled.
+  package func failed(
+    _ settlement: Outcome.Settlement, now: Moment, randomness: any Randomness
+  ) -> Decision {
+    guard entry.isLive else { return self }
+    var decision = entry.failedBefore(settlement, now: now, randomness: randomness)
+    decision.effects = effects.filter(\.stops) + decision.effects
+    decision.releasesBody = releasesBody
+    return decision
+  }
+}
+
+extension Effect {
+  fileprivate var stops: Bool {
+    switch self {
+    case .stop: true
+    case .attempt, .progress, .state: false
+    }
+  }
+}
+
+extension Outcome.Settlement {
+  /// How an entry that is to settle on failures ends when one that it comes after has ended so; nil when that
+  /// is no failure (D45).
+  package static func dependency(on id: EntryID, ended kind: Outcome.Kind) -> Outcome.Settlement? {
+    switch kind {
+    case .completed: nil
+    case .error: .error(kind: .dependency, message: "\(id) ended with an error", response: nil)
+    case .cancelled: .error(kind: .dependency, message: "\(id) was cancelled", response: nil)
+    }
   }
 }

@@ -58,8 +58,7 @@ extension Entry {
   private func event(of report: Report, _ outcome: AttemptEvent.Result) -> AttemptEvent {
     AttemptEvent(
       of: self, report.attempt, url: sentURL, requestID: report.requestID, result: outcome,
-      answer: report.result.answer,
-      at: report.now.wall)
+      answer: report.result.answer, at: report.now.wall)
   }
 
   /// Order on a settle: progress, attempt, state (protocol.md section 3).

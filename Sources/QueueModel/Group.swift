@@ -49,8 +49,11 @@ package struct Group: Sendable, Equatable {
     self.host = host
   }
 
+  /// Whether the rows of its completed members stay (D42): until its outcome is acknowledged.
+  package var keepsRows: Bool { live > 0 || settled?.isAcknowledged != true }
+
   /// What has become of it by the changes of its members.
-  package enum Turn: Sendable {
+  package enum Course: Sendable {
     case goesOn
     /// Its last live member has settled.
     case settles
@@ -63,7 +66,7 @@ package struct Group: Sendable, Equatable {
   }
 
   /// - Parameter hasSettled: A member did so in this transaction.
-  package func turn(hasSettled: Bool) -> Turn {
+  package func course(hasSettled: Bool) -> Course {
     switch settled {
     case nil where live > 0: .goesOn
     // One that was told of before ends once more though its last member left it, so that no number of a

@@ -113,6 +113,18 @@ extension LogLine {
     fields.append(Field("requestId", event.requestID))
   }
 
+  /// - Parameter disposition: By wire name.
+  package init(enqueued entry: Entry, as disposition: String) {
+    self.init(.debug, "enqueued", [Field("id", entry.id.text), Field("key", entry.key.text)])
+    fields += [Field("disposition", disposition), Field("bytes", entry.body.length)]
+  }
+
+  package init(begins transmission: Transmission, of entry: Entry) {
+    self.init(.debug, "attempt begins", [Field("id", entry.id.text)])
+    fields.append(Field("attempt", transmission.attempt.ordinal))
+    fields.append(Field("origin", transmission.url.origin.text))
+  }
+
   package init(_ outcome: Outcome) {
     self.init(.info, "settled", [Field("id", outcome.id.text), Field("key", outcome.key.text)])
     fields += [Field("state", outcome.settlement.kind.rawValue), Field("attempts", outcome.attempts)]

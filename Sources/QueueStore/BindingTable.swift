@@ -6,7 +6,6 @@ final class BindingTable {
   private let insert: Statement
   private let ofSuccessor: Statement
   private let ofPredecessor: Statement
-  private let isBound: Statement
   private let save: Statement
   private let delete: Statement
 
@@ -21,7 +20,6 @@ final class BindingTable {
       """
       SELECT \(BindingTable.columns) FROM binding WHERE successor = ? AND predecessor = ? ORDER BY rowid
       """)
-    isBound = statement("SELECT EXISTS (SELECT 1 FROM binding WHERE successor = ?)")
     save = statement("UPDATE binding SET value = ?3 WHERE successor = ?1 AND name = ?2")
     delete = statement("DELETE FROM binding WHERE successor = ?")
   }
@@ -57,10 +55,6 @@ final class BindingTable {
         $0.bind(successor)
         $0.bind(predecessor.text)
       }, BindingTable.read)
-  }
-
-  func hasBindings(_ successor: Int64) throws(StoreError) -> Bool {
-    try isBound.first({ $0.bind(successor) }) { $0.bool() } ?? false
   }
 
   func save(_ value: JSON, as name: String, of successor: Int64) throws(StoreError) {

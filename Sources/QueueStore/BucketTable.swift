@@ -24,7 +24,6 @@ final class BucketTable {
   private var changes: [Int64: BucketChange] = [:]
   private var lastNumber: Int64 = 0
   private var lastServed: Int64 = 0
-  private let selectIdentity: Statement
   /// Which patch covers a bucket, asked when one is made, and which groups are paused.
   private let settings: SettingsTable
 
@@ -38,7 +37,6 @@ final class BucketTable {
       SELECT number, covering FROM bucket
       WHERE key = ? AND origin = ? AND priority = ? AND wifi_only = ? AND paused_group = ?
       """)
-    selectIdentity = statement("SELECT key, origin, priority, wifi_only FROM bucket WHERE number = ?")
     selectCovering = statement("SELECT covering FROM bucket WHERE number = ?")
     insertRow = statement(
       """
@@ -73,20 +71,6 @@ final class BucketTable {
   /// The bucket of this number as a place.
   func place(_ bucket: Int64) throws(StoreError) -> Place {
     Place(bucket: bucket, covering: try selectCovering.first({ $0.bind(bucket) }) { $0.int() } ?? 0)
-  }
-
-  /// Where entries of this bucket count that are set apart for a paused group, or for nil are not.
-  func place(like bucket: Int64, pausedGroup: EntryGroup?) throws(StoreError) -> Place? {
-    let identity = try selectIdentity.first({ $0.bind(bucket) }) { row -> Bucket.Identity? in
-      let (key, origin) = (EntryKey(row.text()), Origin(text: row.text()))
-      guard let priority = Descriptor.Priority(rawValue: row.text()) else { return nil }
-      let wifiOnly = row.int()
-      return Bucket.Identity(
-        key: key, origin: origin, priority: priority, wifiOnly: wifiOnly < 0 ? nil : wifiOnly == 1,
-        pausedGroup: pausedGroup)
-    }
-    guard let identity else { return nil }
-    return try place(of: identity)
   }
 
   /// Notes that an entry in this state counts there, after its row was written.
@@ -144,7 +128,8 @@ final class BucketTable {
     places.removeAll()
   }
 
-  private func place(of identity: Bucket.Identity) throws(StoreError) -> Place {
+  /// Where entries count that have this in common; made if there is no such bucket.
+  func place(of identity: Bucket.Identity) throws(StoreError) -> Place {
     if let place = places[identity] { return place }
     let stored = try selectPlace.first({
       $0.bind(identity.key.text)

@@ -1,12 +1,19 @@
 package import QueueModel
 
-/// Which entries hold another one back, for `explain` (D45, D47).
+/// What holds an entry back, for `explain`: its gates, and other entries (D45, D47).
 extension Reader {
   /// Entries that one gate names.
   private static var namedAtOnce: Int { 10 }
 
+  /// Everything that holds the entry back, as far as gates, slots and the store tell.
+  package func closed(
+    for entry: Entry, gates: Gates, slots: Slots, now: Moment
+  ) throws(StoreError) -> [ClosedGate] {
+    gates.closed(for: entry, slots: slots, now: now) + (try closedByOthers(entry, gates))
+  }
+
   /// - Parameter gates: For the states of those that are named.
-  package func closedByOthers(_ entry: Entry, gates: Gates) throws(StoreError) -> [ClosedGate] {
+  private func closedByOthers(_ entry: Entry, _ gates: Gates) throws(StoreError) -> [ClosedGate] {
     guard let held = entry.held else { return [] }
     var closed: [ClosedGate] = []
     if held.unmet > 0 {

@@ -12,7 +12,7 @@ package struct Consequence: Sendable {
   package enum Kind: Sendable {
     /// It has settled; others wait for that.
     case settled(Outcome.Settlement)
-    /// No live entry comes after it any more (D42).
+    /// Something that needed its row does so no longer: it may be that nothing does (D42).
     case unneeded
   }
 }
@@ -30,7 +30,7 @@ final class ConsequenceTable {
     delete = Statement(connection, "DELETE FROM consequence WHERE number = ?")
   }
 
-  /// - Parameter outcome: nil when it is that nobody needs the row any more.
+  /// - Parameter outcome: nil for `unneeded`.
   func append(_ id: EntryID, _ outcome: Outcome?, through: Int64) throws(StoreError) {
     try insert.run {
       $0.bind(id.text)
@@ -39,25 +39,23 @@ final class ConsequenceTable {
     }
   }
 
-  /// A row that cannot be read is none.
-  func next() throws(StoreError) -> Consequence? {
-    while let row = try first.first({ _ in }, { ConsequenceTable.read(&$0) }) {
-      if let consequence = row.consequence { return consequence }
-      try forget(row.number)
-    }
-    return nil
+  /// `consequence` is nil for a row that cannot be read.
+  typealias Row = (number: Int64, id: EntryID, consequence: Consequence?)
+
+  func next() throws(StoreError) -> Row? {
+    try first.first({ _ in }, { ConsequenceTable.read(&$0) })
   }
 
-  private static func read(_ row: inout StatementRow) -> (number: Int64, consequence: Consequence?) {
+  private static func read(_ row: inout StatementRow) -> Row {
     let (number, id, through) = (row.int(), EntryID(row.text()), row.int())
     guard let text = row.optionalBytes() else {
-      return (number, Consequence(number: number, id: id, through: through, kind: .unneeded))
+      return (number, id, Consequence(number: number, id: id, through: through, kind: .unneeded))
     }
     guard let json = try? JSON(checking: text), let outcome = try? Outcome(stored: json) else {
-      return (number, nil)
+      return (number, id, nil)
     }
     let kind = Consequence.Kind.settled(outcome.settlement)
-    return (number, Consequence(number: number, id: id, through: through, kind: kind))
+    return (number, id, Consequence(number: number, id: id, through: through, kind: kind))
   }
 
   func forget(_ number: Int64) throws(StoreError) { try delete.run { $0.bind(number) } }

@@ -16,10 +16,9 @@ struct Database {
     try Database.configure(connection, isNew: version == 0)
     try Migrations.apply(to: connection, from: version)
     tables = try Tables(connection)
-    if let meta = try tables.meta.content() {
-      self.meta = meta
+    if version > 0 {
+      meta = try tables.meta.required()
     } else {
-      guard version == 0 else { throw .failed(code: SQLITE_CORRUPT, message: "the row in meta is missing") }
       meta = MetaTable.Content(
         identity: identity(), turn: 0, bootID: bootID, steadyOffset: 0, last: now)
       try tables.meta.begin(meta)
@@ -47,10 +46,7 @@ struct Database {
         errno: 0)
     }
     tables = try Tables(connection)
-    guard let meta = try tables.meta.content() else {
-      throw .failed(code: SQLITE_CORRUPT, message: "the row in meta is missing")
-    }
-    self.meta = meta
+    meta = try tables.meta.required()
   }
 
   /// The schema's number; 0 for a new database. Only reads.

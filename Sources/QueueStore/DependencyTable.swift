@@ -20,7 +20,7 @@ final class DependencyTable {
   private let waiting: Statement
   private let settling: Statement
   private let isWaitedFor: Statement
-  private let isNeeded: Statement
+  private let hasSuccessors: Statement
   private let rows: Statement
   private let meet: Statement
   private let close: Statement
@@ -49,7 +49,7 @@ final class DependencyTable {
       """)
     isWaitedFor = statement(
       "SELECT EXISTS (SELECT 1 FROM dependency WHERE predecessor = ? AND is_open = 1 AND is_met = 0)")
-    isNeeded = statement("SELECT EXISTS (SELECT 1 FROM dependency WHERE predecessor = ?)")
+    hasSuccessors = statement("SELECT EXISTS (SELECT 1 FROM dependency WHERE predecessor = ?)")
     rows = statement(
       """
       SELECT e.number, e.is_kept FROM dependency d LEFT JOIN entry e ON e.number = d.successor
@@ -67,7 +67,7 @@ final class DependencyTable {
       ).first { $0.int() } ?? 0
   }
 
-  /// Replaces the edges of an entry that is live.
+  /// Replaces the edges of an entry, which is live, or ends in this transaction.
   func put(_ edges: [Edge], settles: Bool, of successor: Int64) throws(StoreError) {
     try delete(of: successor)
     for edge in edges {
@@ -110,8 +110,8 @@ final class DependencyTable {
   }
 
   /// Some entry comes after it, settled or not (D42).
-  func isNeeded(_ id: EntryID) throws(StoreError) -> Bool {
-    try isNeeded.first({ $0.bind(id.text) }) { $0.bool() } ?? false
+  func hasSuccessors(_ id: EntryID) throws(StoreError) -> Bool {
+    try hasSuccessors.first({ $0.bind(id.text) }) { $0.bool() } ?? false
   }
 
   /// The rows that come after the entry, settled or not; nil when one is not kept itself, or is still to be

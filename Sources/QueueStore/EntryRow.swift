@@ -153,7 +153,7 @@ enum EntryRow {
     if let text { statement.bind(text: text[...]) } else { statement.bindNull() }
   }
 
-  /// The state's wire string; `held` is told as queued.
+  /// The state's wire string; `held`, which hosts see as queued, has its own.
   static func name(of state: Entry.State) -> String {
     switch state {
     case .queued: "queued"

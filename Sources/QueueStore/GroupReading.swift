@@ -2,8 +2,10 @@ package import QueueModel
 
 /// Questions about groups (D48). What the running transaction has changed so far is counted first.
 extension Reader {
+  private static var deadlinesAtOnce: Int { 32 }
+
   package func group(_ number: Int64) throws(StoreError) -> Group? {
-    try countMembers()
+    try flushCounts()
     return try tables.groups.group(number)
   }
 
@@ -15,7 +17,7 @@ extension Reader {
 
   /// Live members by bucket.
   package func members(of group: Int64) throws(StoreError) -> [(bucket: Bucket, counts: MemberCounts)] {
-    try countMembers()
+    try flushCounts()
     var members: [(bucket: Bucket, counts: MemberCounts)] = []
     for (number, counts) in try tables.members.counts(of: group) {
       if let bucket = try tables.bucketQueries.bucket(number) { members.append((bucket, counts)) }
@@ -28,7 +30,7 @@ extension Reader {
     var misplaced: [Int64: MemberCounts] = [:]
     for group in groups {
       guard let number = try tables.groups.number(of: group) else { continue }
-      try countMembers()
+      try flushCounts()
       for (bucket, counts) in try tables.members.misplaced(of: number, isPaused: true) {
         misplaced[bucket, default: MemberCounts()].add(counts)
       }
@@ -37,7 +39,7 @@ extension Reader {
   }
 
   /// Groups that some bucket still stands apart for, whether they are paused or not.
-  package func groupsApart() throws(StoreError) -> [EntryGroup] { try tables.members.setApart() }
+  package func groupsApart() throws(StoreError) -> [EntryGroup] { try tables.members.groupsApart() }
 
   /// Live members with numbers above `number`, oldest first.
   package func liveMembers(of group: Int64, after number: Int64, limit: Int) throws(StoreError) -> [Entry] {
@@ -58,7 +60,7 @@ extension Reader {
   package func overdueMembers(
     at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
-    try countMembers()
+    try flushCounts()
     var found: [Entry] = []
     for group in try tables.members.overdue(at: wall) {
       for (bucket, counts) in try members(of: group) where counts.all > counts.running && isOpen(bucket) {
@@ -72,37 +74,32 @@ extension Reader {
 
   /// The earliest limit of a group that has waiting members in a bucket that `isOpen` admits. May be past.
   package func nextGroupDeadline(where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
-    try countMembers()
-    var last: (group: Int64, deadline: Int64) = (0, .min)
-    while true {
-      let page = try tables.members.deadlines(after: last, limit: 32)
+    try flushCounts()
+    var last: (group: Int64, deadline: Int64)? = (0, .min)
+    while let passed = last {
+      let page = try tables.members.deadlines(after: passed, limit: Reader.deadlinesAtOnce)
       for (group, deadline) in page {
         let waits = try members(of: group).contains { $0.counts.all > $0.counts.running && isOpen($0.bucket) }
         if waits { return deadline }
       }
-      guard page.count == 32 else { return nil }
-      last = page[31]
+      last = page.count == Reader.deadlinesAtOnce ? page.last : nil
     }
+    return nil
   }
 
   /// Groups with live members and numbers above `number`, by number.
   package func liveGroups(
     after number: Int64, limit: Int
   ) throws(StoreError) -> [(number: Int64, name: EntryGroup)] {
-    try countMembers()
+    try flushCounts()
     return try tables.groups.names(after: number, limit: limit)
   }
 
-  private func entries(_ numbers: [Int64]) throws(StoreError) -> [Entry] {
+  func entries(_ numbers: [Int64]) throws(StoreError) -> [Entry] {
     var entries: [Entry] = []
     for number in numbers {
       if let entry = try tables.entries.entry(number: number) { entries.append(entry) }
     }
     return entries
-  }
-
-  func countMembers() throws(StoreError) {
-    try tables.groups.flush()
-    try tables.buckets.flush()
   }
 }

@@ -9,13 +9,13 @@ extension Writer {
   package func hasSettledMember(_ number: Int64) -> Bool { tables.groups.settling.contains(number) }
 
   package func save(_ group: Group, number: Int64) throws(StoreError) {
-    try countMembers()
+    try flushCounts()
     try tables.groups.save(group, number: number)
   }
 
   /// Nothing is left of the group.
   package func deleteGroup(_ number: Int64) throws(StoreError) {
-    try countMembers()
+    try flushCounts()
     try tables.groups.delete(number)
   }
 
@@ -27,7 +27,7 @@ extension Writer {
 
   /// Notes that a host has the outcome.
   package func acknowledge(_ outcome: GroupOutcome) throws(StoreError) {
-    try countMembers()
+    try flushCounts()
     try tables.groups.acknowledge(outcome)
   }
 
@@ -35,12 +35,12 @@ extension Writer {
   /// most `limit`. True when none is left.
   package func setApart(_ group: EntryGroup, isPaused: Bool, limit: Int) throws(StoreError) -> Bool {
     guard let number = try tables.groups.number(of: group) else { return true }
-    try countMembers()
+    try flushCounts()
     var left = limit
     for (bucket, _) in try tables.members.misplaced(of: number, isPaused: isPaused) {
-      guard let new = try tables.buckets.place(like: bucket, pausedGroup: isPaused ? group : nil) else {
-        continue
-      }
+      guard var identity = try tables.bucketQueries.bucket(bucket)?.identity else { continue }
+      identity.pausedGroup = isPaused ? group : nil
+      let new = try tables.buckets.place(of: identity)
       let old = try tables.buckets.place(bucket)
       let members = try tables.members.waiting(of: number, in: bucket, limit: left)
       for member in members { try move(member, of: number, from: old, to: new) }
@@ -66,11 +66,7 @@ extension Writer {
     guard let (group, through) = try tables.members.forgetting() else { return nil }
     let numbers = try tables.members.kept(of: group, after: through, limit: limit)
     try tables.members.save(forgottenThrough: numbers.count < limit ? nil : numbers.last, of: group)
-    var entries: [Entry] = []
-    for number in numbers {
-      if let entry = try tables.entries.entry(number: number) { entries.append(entry) }
-    }
-    return entries
+    return try entries(numbers)
   }
 
   /// A member that cannot be read is gone; what it weighed is not known.

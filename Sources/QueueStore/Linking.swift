@@ -1,25 +1,12 @@
 package import JSONText
 package import QueueModel
 
-/// A binding, and its value once it was taken.
-package struct TakenBinding: Sendable {
-  package var binding: Binding
-  package var value: JSON?
-
-  package init(_ binding: Binding, value: JSON?) {
-    self.binding = binding
-    self.value = value
-  }
-}
-
 /// What rows that cannot be read leave behind when they are removed.
 package struct Abandoned {
   package var lanes: [Lane] = []
   package var predecessors: [EntryID] = []
 
   package init() {}
-
-  package var isEmpty: Bool { lanes.isEmpty && predecessors.isEmpty }
 }
 
 /// What entries have to do with each other.
@@ -43,8 +30,8 @@ extension Reader {
   }
 
   /// Some entry comes after it, settled or not (D42).
-  package func isAwaited(_ id: EntryID) throws(StoreError) -> Bool {
-    try tables.links.dependencies.isNeeded(id)
+  package func hasSuccessors(_ id: EntryID) throws(StoreError) -> Bool {
+    try tables.links.dependencies.hasSuccessors(id)
   }
 
   package func bindings(of number: Int64) throws(StoreError) -> [TakenBinding] {
@@ -105,13 +92,21 @@ extension Writer {
       outcome.id, outcome, through: tables.links.dependencies.lastNumber)
   }
 
-  /// Notes that no live entry comes after this one any more.
+  /// Notes that something which needed the row of this entry does so no longer (D42).
   package func noteUnneeded(_ id: EntryID) throws(StoreError) {
     try tables.links.consequences.append(id, nil, through: 0)
   }
 
-  package func nextConsequence() throws(StoreError) -> Consequence? {
-    try tables.links.consequences.next()
+  /// What is to be carried out next. One that cannot be read is dropped, and a diagnostic tells of it: those
+  /// that wait go on waiting.
+  package func nextConsequence(at wall: Int64) throws(StoreError) -> Consequence? {
+    while let row = try tables.links.consequences.next() {
+      if let consequence = row.consequence { return consequence }
+      try tables.links.consequences.forget(row.number)
+      let message = "the end of \(row.id) could not be read; entries that wait for it are not told of it"
+      try addDiagnostic(Diagnostic(at: wall, level: .error, message: message), isBoot: false)
+    }
+    return nil
   }
 
   package func forget(_ consequence: Consequence) throws(StoreError) {

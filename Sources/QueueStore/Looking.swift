@@ -4,10 +4,7 @@ package import QueueModel
 extension Reader {
   /// What the queue's clocks say now, whether or not a process serves it.
   package func moment() throws(StoreError) -> Moment {
-    guard let meta = try tables.meta.content() else {
-      throw .failed(code: 11, message: "the row in meta is missing")
-    }
-    return QueueTime.moment(goingOnFrom: meta)
+    QueueTime.moment(goingOnFrom: try tables.meta.required())
   }
 
   /// Every question of `work` sees the same commit.

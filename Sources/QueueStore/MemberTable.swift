@@ -44,7 +44,7 @@ final class MemberTable {
   private let saveForgetting: Statement
   private let moveRow: Statement
   private let moveParts: Statement
-  private let leftBehind: Statement
+  private let apart: Statement
 
   init(_ connection: Connection) {
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
@@ -97,7 +97,7 @@ final class MemberTable {
     saveForgetting = statement("UPDATE member_group SET forgetting = ?2 WHERE number = ?1")
     moveRow = statement("UPDATE entry SET bucket = ?2 WHERE number = ?1")
     moveParts = statement("UPDATE parts SET bucket = ?2 WHERE number = ?1")
-    leftBehind = statement("SELECT DISTINCT paused_group FROM bucket WHERE paused_group <> ''")
+    apart = statement("SELECT DISTINCT paused_group FROM bucket WHERE paused_group <> ''")
   }
 
   /// Live members by the number of their bucket.
@@ -199,7 +199,7 @@ final class MemberTable {
   }
 
   /// Groups that some bucket still stands apart for.
-  func setApart() throws(StoreError) -> [EntryGroup] {
-    try leftBehind.all { EntryGroup($0.text()) }
+  func groupsApart() throws(StoreError) -> [EntryGroup] {
+    try apart.all { EntryGroup($0.text()) }
   }
 }

@@ -1,3 +1,4 @@
+import CSQLite
 import QueueModel
 
 /// The one row about the database itself.
@@ -37,6 +38,14 @@ final class MetaTable {
         identity: row.text(), turn: row.int(), bootID: row.text(), steadyOffset: row.int(),
         last: Moment(wall: row.int(), steady: row.int()))
     }
+  }
+
+  /// Throws damage where the row is missing.
+  func required() throws(StoreError) -> Content {
+    guard let content = try content() else {
+      throw .failed(code: SQLITE_CORRUPT, message: "the row in meta is missing")
+    }
+    return content
   }
 
   func begin(_ content: Content) throws(StoreError) {

@@ -1,3 +1,4 @@
+import CSQLite
 package import QueueModel
 
 /// The durable truth: one SQLite database and the bodies beside it, in one directory (D35). Confined to one
@@ -220,7 +221,7 @@ package final class QueueStore {
     let connection = database.tables.connection
     connection.syncLog = tables.connection.syncLog
     guard try connection.checkpoint(truncating: true, patient: true) else {
-      throw .failed(code: 5, message: "a reader keeps the log from being copied")
+      throw .failed(code: SQLITE_BUSY, message: "a reader keeps the log from being copied")
     }
     let writer = Writer(database.tables, folder, unwritten)
     try writer.continueNumbers(after: self.writer.lastNumber)

@@ -52,7 +52,7 @@ package class Reader {
       return try tables.entries.entries(after: number, limit: limit, group: found)
     }
     guard let key else { return try tables.entries.entries(after: number, limit: limit) }
-    try countBuckets()
+    try flushCounts()
     let buckets = try tables.bucketQueries.all(of: key).map(\.number)
     return try tables.entries.entries(after: number, limit: limit, buckets: buckets)
   }
@@ -151,7 +151,7 @@ package class Reader {
   package func dueBuckets(
     _ priority: Descriptor.Priority, at steady: Int64, limit: Int = 64, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Bucket] {
-    try countBuckets()
+    try flushCounts()
     return try tables.bucketQueries.ready(priority, at: steady, limit: limit, where: isOpen)
   }
 
@@ -182,7 +182,7 @@ package class Reader {
   package func expiring(
     at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
-    try countBuckets()
+    try flushCounts()
     var entries: [Entry] = []
     let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen)
     for bucket in buckets where entries.count < limit {
@@ -193,14 +193,14 @@ package class Reader {
 
   /// The earliest due time after `steady` (queue time, ms) of a bucket that `isOpen` admits.
   package func nextDue(after steady: Int64, where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
-    try countBuckets()
+    try flushCounts()
     return try tables.bucketQueries.nextDue(after: steady, where: isOpen)
   }
 
   /// The earliest deadline (wall clock, ms) of an entry that does not run, in a bucket that `isOpen` admits.
   /// May be past.
   package func nextExpiry(where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
-    try countBuckets()
+    try flushCounts()
     return try tables.bucketQueries.nextExpiry(where: isOpen)
   }
 
@@ -208,7 +208,7 @@ package class Reader {
   package func nextWoken(
     origin: Origin, outage: Int64, beyond spread: Double = -1, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> Double? {
-    try countBuckets()
+    try flushCounts()
     var least: Double?
     for bucket in try tables.bucketQueries.waking(to: origin) where isOpen(bucket) {
       let next = try tables.entries.nextSpread(in: bucket.number, outage: outage, beyond: spread)
@@ -219,13 +219,12 @@ package class Reader {
 
   /// Every bucket with its counts.
   package func counts() throws(StoreError) -> [Bucket] {
-    try countBuckets()
+    try flushCounts()
     return try tables.bucketQueries.all()
   }
 
   /// Counts of the running transaction reach the table before it is read.
-  private func countBuckets() throws(StoreError) {
-    // The limits of groups are read with their members.
+  func flushCounts() throws(StoreError) {
     try tables.groups.flush()
     try tables.buckets.flush()
   }

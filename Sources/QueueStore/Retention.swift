@@ -8,7 +8,7 @@ extension Reader {
   /// place that knows who they can be.
   package func isNeeded(_ entry: Entry) throws(StoreError) -> Bool {
     if try isNeededByGroup(entry) { return true }
-    guard try isAwaited(entry.id) else { return false }
+    guard try hasSuccessors(entry.id) else { return false }
     // One that comes after nobody stands in no circle.
     guard try !edges(of: entry.number).isEmpty else { return true }
     return try !standsInIdleCircle(entry)
@@ -16,7 +16,7 @@ extension Reader {
 
   private func isNeededByGroup(_ entry: Entry) throws(StoreError) -> Bool {
     guard let group = entry.group, let (_, found) = try self.group(named: group) else { return false }
-    return found.live > 0 || found.settled?.isAcknowledged != true
+    return found.keepsRows
   }
 
   /// Whether all that come after the entry, near or far, are kept rows that nothing else needs. Entries that

@@ -113,11 +113,11 @@ extension Reader {
   }
 
   private func outcomeRows() throws(StoreError) -> Verification.Check {
-    let numbers = try Statement(tables.connection, "SELECT event_id FROM outcome ORDER BY number").all {
+    let events = try Statement(tables.connection, "SELECT event_id FROM outcome ORDER BY number").all {
       $0.text()
     }
-    var check = Verification.Check(name: "outcomes", looked: Int64(numbers.count), problems: [])
-    for event in numbers where try tables.outcomes.journaled(eventID: event) == nil {
+    var check = Verification.Check(name: "outcomes", looked: Int64(events.count), problems: [])
+    for event in events where try tables.outcomes.journaled(eventID: event) == nil {
       check.problems.append("outcome \(event) cannot be read")
     }
     return check
@@ -127,8 +127,7 @@ extension Reader {
   private func bucketCounts() throws(StoreError) -> Verification.Check {
     let names = [
       "queued", "held", "running", "awaiting_auth", "released", "completed", "error", "cancelled", "waking",
-      "due",
-      "expiry", "next_part",
+      "due", "expiry", "next_part",
     ]
     let rows = Statement(
       tables.connection,
@@ -167,14 +166,14 @@ extension Reader {
     for (name, entry, length) in files {
       let found = folder.status(of: name)
       if let found, found.st_size == Int(length), found.st_mode & S_IFMT == S_IFREG { continue }
-      guard try isNamed(name) else { continue }
+      guard try hasRow(name) else { continue }
       let problem = found.map { "has \($0.st_size) of the \(length) bytes" } ?? "is not there"
       check.problems.append("\(entry): its body \(name) \(problem)")
     }
     return check
   }
 
-  private func isNamed(_ name: String) throws(StoreError) -> Bool {
+  private func hasRow(_ name: String) throws(StoreError) -> Bool {
     try Statement(tables.connection, "SELECT 1 FROM entry WHERE body_file = ?").first({ $0.bind(name) }) {
       $0.bool()
     } ?? false

@@ -173,6 +173,29 @@ import Testing
     #expect(harness.outcome("b")?.settlement.kind == .completed)
   }
 
+  @Test("D46, D44: a value that does not fit a part ends the entry, and its retry, for the same reason")
+  func misfitOfPart() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    let path = try harness.source("film", "0123456789")
+    try harness.link("a")
+    try harness.link(
+      "b", #""bind":{"id":{"entry":"a","pointer":"/id"}}"#,
+      #"""
+      {"method":"PUT","file":"\#(path)","parts":[
+        {"url":"http://h.test/1","range":{"start":0,"end":4}},
+        {"url":"http://h.test/{id}","range":{"start":4,"end":10}}]}
+      """#)
+    try harness.finish("a", .answer(200, body: #"{"id":[]}"#))
+    let failure =
+      "dependency: bind.id of a: must be a string, a number, true or false to stand in a URL or a header"
+    #expect(harness.outcome("b")?.failure == failure)
+    try harness.retry("b")
+    #expect(harness.outcome("b")?.generation == 2)
+    #expect(harness.outcome("b")?.failure == failure)
+    #expect(harness.transport.running.isEmpty)
+  }
+
   @Test("D46: data that lies in a file holds values too; what they make of it is bounded")
   func large() throws {
     let harness = try Harness()

@@ -135,6 +135,21 @@ import Testing
     #expect(harness.outcome("e")?.failure == "dependency: c ended with an error")
   }
 
+  @Test("D45, D48: what a pause stops of an entry is stopped also where its predecessor ends it at once")
+  func stopsAndEnds() throws {
+    let harness = try Harness()
+    try harness.subscribe()
+    try harness.link("a")
+    try harness.finish("a", .answer(400))
+    try harness.link("b")
+    #expect(try harness.running == ["b"])
+    try harness.pause(group: "g")
+    try harness.link("b", "\(afterA),\"onFailure\":\"settle\",\"group\":\"g\"")
+    #expect(harness.outcome("b")?.failure == "dependency: a ended with an error")
+    #expect(harness.transport.running.isEmpty)
+    #expect(harness.transport.stopped.count == 1)
+  }
+
   @Test("D45: with onFailure settle a cancel ends them, and they can be reopened when it is there again")
   func cancelSettles() throws {
     let harness = try Harness()
@@ -228,7 +243,10 @@ import Testing
     #expect(try harness.state("a") == .error)
     try harness.link("b", #""after":["a"]"#)
     #expect(try harness.refusal(of: "a", after)?.contains("circle: b, a") == true)
-    #expect(throws: Refusal.self) { try harness.retry("a") }
+    let refusal = #expect(throws: Refusal.self) { try harness.retry("a") }
+    guard case .invalid(let input)? = refusal else { throw refusal ?? .running }
+    #expect(input.path == "id")
+    #expect(input.message.hasPrefix("cannot run again as it was enqueued: after must not make entries wait"))
     #expect(try harness.state("a") == .error)
     try harness.link("a")
     try harness.finish("a", .answer(200))

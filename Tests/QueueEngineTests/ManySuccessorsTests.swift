@@ -66,6 +66,21 @@ import Testing
     #expect(!harness.engine.isDrained())
   }
 
+  @Test("D45, D37: an end that cannot be read is told of, and those after it are carried out")
+  func unreadable() throws {
+    let harness = try Harness()
+    try harness.store.write(durable: true) { writer in
+      try writer.tables.connection.execute(
+        "INSERT INTO consequence (id, through, outcome) VALUES ('gone', 0, '{'), ('other', 0, NULL)")
+    }
+    try harness.relaunch()
+    let records: [Diagnostic] = try harness.call { .diagnostics($0) }
+    let told = records.filter { $0.level == .error }.map(\.message)
+    #expect(told == ["the end of gone could not be read; entries that wait for it are not told of it"])
+    let left = try harness.store.reader.tables.connection.integer("SELECT count(*) FROM consequence")
+    #expect(left == 0)
+  }
+
   @Test("D45, D46: a death between any two turns changes nothing", arguments: [true, false])
   func dies(_ completes: Bool) throws {
     let harness = try Harness()

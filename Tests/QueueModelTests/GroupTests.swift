@@ -11,7 +11,7 @@ import Testing
     var generation: Int64 = 1
     var settled: Group.Settled?
     var hasSettled = false
-    var turn: Group.Turn
+    var course: Group.Course
     var testDescription: String { rule }
   }
 
@@ -19,17 +19,17 @@ import Testing
   private static let done = Group.Settled(eventID: "e", isAcknowledged: true)
 
   private static let cases: [Case] = [
-    Case(rule: "a live member", live: 1, turn: .goesOn),
-    Case(rule: "the last has settled", hasSettled: true, turn: .settles),
-    Case(rule: "all have left", rows: 0, ended: 0, turn: .goes),
-    Case(rule: "all have left one that settled before", rows: 0, ended: 0, generation: 2, turn: .settles),
-    Case(rule: "settled, its outcome is out", settled: out, turn: .goesOn),
-    Case(rule: "a member joins", live: 1, rows: 2, settled: out, turn: .reopens),
-    Case(rule: "a member reopens and settles at once", settled: out, hasSettled: true, turn: .settlesAgain),
-    Case(rule: "acknowledged, a failed member stays", settled: done, turn: .goesOn),
-    Case(rule: "acknowledged and empty", rows: 0, settled: done, turn: .goes),
-    Case(rule: "empty, its outcome is out", rows: 0, settled: out, turn: .goesOn),
-    Case(rule: "acknowledged, then one joins", live: 1, settled: done, turn: .reopens),
+    Case(rule: "a live member", live: 1, course: .goesOn),
+    Case(rule: "the last has settled", hasSettled: true, course: .settles),
+    Case(rule: "all have left", rows: 0, ended: 0, course: .goes),
+    Case(rule: "all have left one that settled before", rows: 0, ended: 0, generation: 2, course: .settles),
+    Case(rule: "settled, its outcome is out", settled: out, course: .goesOn),
+    Case(rule: "a member joins", live: 1, rows: 2, settled: out, course: .reopens),
+    Case(rule: "a member reopens and settles at once", settled: out, hasSettled: true, course: .settlesAgain),
+    Case(rule: "acknowledged, a failed member stays", settled: done, course: .goesOn),
+    Case(rule: "acknowledged and empty", rows: 0, settled: done, course: .goes),
+    Case(rule: "empty, its outcome is out", rows: 0, settled: out, course: .goesOn),
+    Case(rule: "acknowledged, then one joins", live: 1, settled: done, course: .reopens),
   ]
 
   private func group(_ one: Case) -> Group {
@@ -39,8 +39,8 @@ import Testing
   }
 
   @Test("D48: what becomes of a group", arguments: cases)
-  func turn(_ one: Case) {
-    #expect(group(one).turn(hasSettled: one.hasSettled) == one.turn)
+  func course(_ one: Case) {
+    #expect(group(one).course(hasSettled: one.hasSettled) == one.course)
   }
 
   @Test("D48: it settles with its counts, and reopens as the next generation")

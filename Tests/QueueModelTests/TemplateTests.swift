@@ -13,7 +13,9 @@ struct TemplateTests {
 
   private func values(_ a: String, _ b: String = "1") throws -> BoundValues {
     let bindings = try dependencies().bindings
-    return BoundValues([(bindings[0], try json(a)), (bindings[1], try json(b))])
+    return BoundValues([
+      TakenBinding(bindings[0], value: try json(a)), TakenBinding(bindings[1], value: try json(b)),
+    ])
   }
 
   private func url(_ template: String, _ a: String, _ b: String = "1") throws -> String? {

@@ -26,9 +26,9 @@ package struct StoredQueue {
 
   /// What holds an entry back, as far as the database tells.
   package func closedGates(for entry: Entry) throws(Failure) -> [ClosedGate] {
-    let gates = gates
-    let others = try ask { reader throws(StoreError) in try reader.closedByOthers(entry, gates: gates) }
-    return gates.closed(for: entry, slots: Slots(configuration.concurrency), now: now) + others
+    try ask { reader throws(StoreError) in
+      try reader.closed(for: entry, gates: gates, slots: Slots(configuration.concurrency), now: now)
+    }
   }
 
   /// Asks the database, whose failure ends the command.
