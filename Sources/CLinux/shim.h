@@ -76,12 +76,6 @@ static inline int clinux_next_option(
 extern int wcwidth(wchar_t character);
 static inline int clinux_width(unsigned character) { return wcwidth((wchar_t)character); }
 
-// Columns of the terminal; 0 when it is none or does not say.
-static inline int clinux_columns(int terminal) {
-  struct winsize size = {0};
-  return ioctl(terminal, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 // The address of a socket in the file system; false when the path is too long for one.
 static inline int clinux_unix_address(const char *path, struct sockaddr_un *address) {
   memset(address, 0, sizeof *address);
@@ -138,7 +132,7 @@ static inline int clinux_ask_for_routes(void) {
 // The environment, which Swift holds to be shared.
 static inline char **clinux_environment(void) { return __environ; }
 
-// Columns and rows of the window of a terminal; 0 where it does not say.
+// Columns and rows of the window of a terminal; 0 where it is none or does not say.
 static inline void clinux_window(int terminal, int *columns, int *rows) {
   struct winsize size = {0};
   if (ioctl(terminal, TIOCGWINSZ, &size) != 0) size.ws_col = size.ws_row = 0;

@@ -27,9 +27,7 @@ extension QueueEngine {
   func bootRecord(_ writer: Writer, now: Moment) throws(StoreError) -> BootRecord {
     let buckets = try writer.counts()
     let counts = state.gates.countByState(buckets, apart: try state.misplaced(writer))
-    let entries = Row.State.allCases.map { state in
-      (state: state == .awaitingAuth ? "awaitingAuth" : state.rawValue, count: counts[state] ?? 0)
-    }
+    let entries = Row.State.allCases.map { (state: $0.countName, count: counts[$0] ?? 0) }
     var keys: [EntryKey: Int64] = [:]
     for bucket in buckets where bucket.live > 0 { keys[bucket.key, default: 0] += bucket.live }
     return BootRecord(at: now.wall, entries: entries, keys: keys)

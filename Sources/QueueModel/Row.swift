@@ -30,6 +30,22 @@ package struct Row: Sendable {
       case .cancelled: self = .cancelled
       }
     }
+
+    /// Nothing more becomes of it by itself; its outcome waits, or was acknowledged.
+    package var isSettled: Bool {
+      switch self {
+      case .completed, .error, .cancelled: true
+      case .queued, .running, .awaitingAuth, .paused: false
+      }
+    }
+
+    /// Its name where entries are counted: a member of `stats`, and of the record of a start.
+    package var countName: String {
+      switch self {
+      case .awaitingAuth: "awaitingAuth"
+      case .queued, .running, .paused, .completed, .error, .cancelled: rawValue
+      }
+    }
   }
 
   package init(_ entry: Entry, gates: Gates, now: Moment) {

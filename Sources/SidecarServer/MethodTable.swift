@@ -8,9 +8,9 @@ struct MethodTable {
   private static let served: [any (ServedMethod & Sendable).Type] = [
     Initialize.self, Configure.self, EnqueueMethod.self, EnqueueAll.self, Cancel.self, Retry.self,
     Pause.self, Resume.self, SetWifiOnly.self, SetNetwork.self, UpdateHeaders.self, GetRequests.self,
-    Subscribe.self,
-    Unsubscribe.self, AckEvents.self, ReleaseEvents.self, TakeDiagnostics.self, ChunkPlanMethod.self,
-    StatsMethod.self, Explain.self, Ping.self, AdvanceClock.self, Shutdown.self, Discover.self,
+    Subscribe.self, Unsubscribe.self, AckEvents.self, ReleaseEvents.self, TakeDiagnostics.self,
+    ChunkPlanMethod.self, StatsMethod.self, Explain.self, Ping.self, AdvanceClock.self, Shutdown.self,
+    Discover.self,
   ]
 
   private static let byName = Dictionary(

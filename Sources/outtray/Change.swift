@@ -25,16 +25,17 @@ enum Change {
       // the command can still be interrupted.
       try Thread.start {
         do {
+          // What is wrong reaches the command as the answer to its call, or stands in the database's record.
           let sidecar = try Sidecar(
             directory: lock.directory, version: CommandLineTool.version, limits: WireLimits(),
             watchesParent: false, log: SilentLog())
           try startEngine(of: sidecar)
           ready.put(nil)
           try sidecar.serve(alone: ends.engine)
-        } catch let error as StoreError {
-          ready.put(Failure(error))
         } catch {
-          ready.put(Failure(Status.internalError, "\(error)"))
+          // Once the command was told that the engine is ready, it hears of this by the end alone.
+          shutdown(ends.engine, Int32(SHUT_RDWR))
+          ready.put(Failure(of: error))
         }
         lock.release()
         over.put(nil)
@@ -44,26 +45,19 @@ enum Change {
         throw failure
       }
       return HeldQueue(connection: ends.command, waitForEnd: { _ = over.wait() })
-    } catch let error as StoreError {
-      throw Failure(error)
-    } catch let failure as Failure {
-      throw failure
     } catch {
-      throw Failure(Status.internalError, "\(error)")
+      throw Failure(of: error)
     }
   }
 
   private static func startEngine(of sidecar: Sidecar) throws {
     let now = Moment(wall: SystemClock.wallTime(), steady: SystemClock.bootTime())
     let store = try QueueStore(directory: sidecar.directory, now: now, mayStartAnew: false)
-    let thread = sidecar.engine
-    let workers = StagingWorkers(store.stager) { ticket, result in thread.submit(.staged(ticket, result)) }
-    let engine = try QueueEngine(
-      store: store, transport: NoTransport(), clock: SystemClock(offset: store.steadyOffset),
-      randomness: SystemRandomness(), sends: false, stage: { workers.take($0) })
-    try engine.recover()
-    try workers.start()
-    try sidecar.run(engine, offset: store.steadyOffset)
+    try sidecar.startEngine(on: store) { stage throws(StoreError) in
+      try QueueEngine(
+        store: store, transport: NoTransport(), clock: SystemClock(offset: store.steadyOffset),
+        randomness: SystemRandomness(), sends: false, stage: stage)
+    }
   }
 
   private static func pair() throws(Failure) -> (command: Int32, engine: Int32) {

@@ -50,8 +50,8 @@ enum Check {
     case .unusable(let reason): throw Failure(Status.cannotCreate, reason)
     case .impossible(let reason): throw Failure(Status.internalError, reason)
     case .interrupted(let signal):
-      CommandLineTool.complain(check.keeps ? "interrupted" : "interrupted; nothing is left behind")
-      end(by: signal)
+      around.remark(check.keeps ? "interrupted" : "interrupted; nothing is left behind")
+      end(bySignal: signal)
     }
   }
 
@@ -64,16 +64,5 @@ enum Check {
       throw .usage("--url: must hold no user information")
     }
     return url
-  }
-
-  /// Ends as if the signal had not been caught, so that a shell sees what happened.
-  private static func end(by number: Int32) -> Never {
-    signal(number, SIG_DFL)
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    sigaddset(&signals, number)
-    raise(number)
-    pthread_sigmask(SIG_UNBLOCK, &signals, nil)
-    _exit(128 + number)
   }
 }

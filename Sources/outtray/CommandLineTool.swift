@@ -10,8 +10,8 @@ enum CommandLineTool {
   static func run(_ arguments: [String]) -> Int32 {
     // libcurl converts international host names by the locale; this one is built into the C library (D33).
     setlocale(LC_CTYPE, "C.UTF-8")
+    let around = Surroundings(output: Output(), doors: Change.doors)
     do throws(Failure) {
-      let around = Surroundings(output: Output(), doors: Change.doors)
       switch arguments.dropFirst().first {
       case "--help", "-h", "help": try around.output.line(table.overview)
       case "--version", "-V": try around.output.line("outtray \(version)")
@@ -19,7 +19,8 @@ enum CommandLineTool {
       }
       return Status.success
     } catch {
-      complain(Printable.text(error.message))
+      // The last line of stderr.
+      around.remark(Printable.text(error.message))
       return error.status
     }
   }
@@ -31,11 +32,5 @@ enum CommandLineTool {
       return Status.success
     }
     return try command.run(arguments, around)
-  }
-
-  /// The reason is the last line of stderr.
-  static func complain(_ message: String) {
-    let line = Array("outtray: \(message)\n".utf8)
-    _ = write(2, line, line.count)
   }
 }

@@ -11,7 +11,8 @@ enum Serve {
   static let command = Command(
     "serve", "own a queue and speak JSON-RPC 2.0 on stdin and stdout",
     options: [
-      Option("dir", "DIR", "the queue's directory; made when it is not there", kind: .directory),
+      Option(
+        "dir", "DIR", "the queue's directory; made when it is not there", kind: .directory, isRequired: true),
       Option("max-line", "BYTES", "longest line that is read (default \(WireLimits().maxLine))"),
       Option(
         "on-disconnect", "exit|drain|stay:SECONDS",
@@ -98,10 +99,8 @@ enum Serve {
       log.write(.info, "ended")
       log.flush()
       _exit(0)
-    } catch let error as StoreError {
-      end(Failure(error), log)
     } catch {
-      end(Failure(Status.internalError, "\(error)"), log)
+      end(Failure(of: error), log)
     }
   }
 
@@ -149,8 +148,7 @@ enum Serve {
   /// How long a first reply, or the lock, is waited for.
   private static let patienceMs: Int64 = 5000
 
-  /// Opens the store here, so that a directory that cannot be used is known before the first answer, and
-  /// hands the engine to a thread of its own.
+  /// Opens the store here, so that a directory that cannot be used is known before the first answer.
   private static func startEngine(of sidecar: Sidecar, now: Moment, _ log: DescriptorLog) throws {
     let virtual = sidecar.virtualClock
     var reading: (@Sendable () -> Moment)?
@@ -160,12 +158,10 @@ enum Serve {
     let thread = sidecar.engine
     let clock: any Clock = virtual ?? SystemClock(offset: store.steadyOffset)
     let transport = try CurlTransport { attempt, report in thread.submit(.report(attempt, report)) }
-    let workers = StagingWorkers(store.stager) { ticket, result in thread.submit(.staged(ticket, result)) }
-    let engine = try QueueEngine(
-      store: store, transport: transport, clock: clock, randomness: SystemRandomness(),
-      network: sidecar.detectedNetwork, log: log, stage: { workers.take($0) })
-    try engine.recover()
-    try workers.start()
-    try sidecar.run(engine, offset: store.steadyOffset)
+    try sidecar.startEngine(on: store) { stage throws(StoreError) in
+      try QueueEngine(
+        store: store, transport: transport, clock: clock, randomness: SystemRandomness(),
+        network: sidecar.detectedNetwork, log: log, stage: stage)
+    }
   }
 }

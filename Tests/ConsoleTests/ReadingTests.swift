@@ -8,7 +8,8 @@ struct ReadingTests {
   private let command = Command(
     "do it", "does it", operands: Operands("ID...", 1...2),
     options: [
-      .directory, Option("state", "S", "a state", choices: ["on", "off"]),
+      Option("dir", "DIR", "a directory", isRequired: true),
+      Option("state", "S", "a state", choices: ["on", "off"]),
       Option("header", "N: V", "a header", isRepeatable: true), Option("follow", nil, "follows", letter: "f"),
     ],
     about: "It does.", examples: ["outtray do it x"], run: { _, _ in Status.success })
@@ -29,10 +30,11 @@ struct ReadingTests {
     #expect(try read("--", "--state", "-f")?.operands == ["--state", "-f"])
   }
 
-  @Test("--help asks for help, whatever else is wrong")
+  @Test("--help asks for help, whatever is wrong behind it or missing")
   func help() throws {
     #expect(try read("--help") == nil)
-    #expect(command.help.hasPrefix("usage: outtray do it ID... [--dir DIR] [--state S]"))
+    #expect(try read("a", "--help", "b", "c", "--nope") == nil)
+    #expect(command.help.hasPrefix("usage: outtray do it ID... --dir DIR [--state S] [--header N: V]..."))
   }
 
   @Test(
@@ -58,9 +60,31 @@ struct ReadingTests {
 
   @Test("every command has an example that its own reading takes, and help that fits 90 columns")
   func examples() throws {
-    for command in CommandTable(adding: []).commands {
+    let table = CommandTable(adding: [])
+    for command in table.commands {
       #expect(!command.examples.isEmpty && command.help.contains("exit status: 0;"))
+      for example in command.examples {
+        let (found, rest) = try table.find(ReadingTests.words(of: example))
+        #expect(found.name == command.name)
+        #expect(try found.read(rest) != nil, "\(example)")
+      }
       #expect(command.help.split(separator: "\n").allSatisfy { $0.count <= 90 })
     }
+  }
+
+  /// What a shell makes of the first command line of outtray in an example, which may be part of a pipe.
+  private static func words(of example: String) -> [String] {
+    let behind = example[(example.firstRange(of: "outtray ")?.upperBound ?? example.endIndex)...]
+    var words = [""]
+    var isQuoted = false
+    for character in behind {
+      if !isQuoted, ">|)".contains(character) { break }
+      switch character {
+      case "'": isQuoted.toggle()
+      case " " where !isQuoted: words.append("")
+      default: words[words.count - 1].append(character)
+      }
+    }
+    return words.filter { !$0.isEmpty }
   }
 }

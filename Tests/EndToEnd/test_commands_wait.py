@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from endtoend import deadline, rawserver
-from endtoend.commands import SECRET
+from endtoend.commands import SECRET, hears_of
 from endtoend.hosts import pair
 from endtoend.requests import enqueue
 
@@ -107,8 +107,7 @@ def test_log_follows_what_happens(command, start, server):
     going.wait_remark("waiting until outtray serve does")
     for name in ("a", "b"):
         sidecar = start()
-        # Subscribing takes a moment.
-        deadline.until("it has attached", lambda: is_heard(sidecar, going, f"probe-{name}"))
+        deadline.until("it has attached", lambda: hears_of(sidecar, going, f"probe-{name}"))
         enqueue(sidecar, server.url(f"/up?{SECRET}"), id=name, data={"secret": SECRET})
         line = going.wait_line("an attempt", lambda line: f'"attempt","params":{{"id":"{name}"' in line)
         params = json.loads(line)["params"]
@@ -118,12 +117,3 @@ def test_log_follows_what_happens(command, start, server):
     sidecar = start()
     sidecar.subscribe("settled")
     assert sidecar.settled("a")["deliveries"] == sidecar.settled("b")["deliveries"] == 1
-
-
-def is_heard(sidecar, going, name):
-    """Whether the follower tells of an entry that is made and cancelled for it."""
-    sidecar.call("pause", keys=["probe"])
-    enqueue(sidecar, NOWHERE, id=name, key="probe")
-    sidecar.call("cancel", id=name)
-    sidecar.call("cancel", id=name)
-    return any(name in line for line in going.lines)

@@ -114,7 +114,9 @@ def test_a_stalled_stderr_holds_up_nothing(binary, directory, server):
         write = None
         told = b""
         while b"lines were left out" not in told:
-            told += os.read(read, 65536)
+            piece = os.read(read, 65536)
+            assert piece, "the process has ended and told of no line that is missing"
+            told += piece
         process.stdin.close()
         assert process.wait(6) == 0
     finally:

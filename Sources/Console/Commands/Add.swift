@@ -33,7 +33,7 @@ enum Add {
       Puts a request into the queue and prints its id once it is on disk. Where nobody serves
       the queue it is sent when outtray serve does. The same --id again follows the rules of
       enqueue: nothing is sent twice. Arguments can be read by every process of the machine:
-      --header refuses Authorization and Cookie; secrets belong into --header-file.
+      --header refuses Authorization, Cookie and X-Api-Key; secrets belong into --header-file.
       """,
     examples: [
       "outtray add https://api.example.com/notes --data '{\"text\":\"hi\"}' --wait",
@@ -111,11 +111,8 @@ private struct Order {
     group = arguments.value("group")
     lane = arguments.value("lane")
     after = arguments.values("after")
-    deadlineMs = try arguments.integer("deadline-ms", in: 1...Order.longest)
+    deadlineMs = try arguments.integer("deadline-ms", in: 1...Limits.maxInteger)
   }
-
-  /// 2^53 - 1, as on the wire.
-  private static let longest = 9_007_199_254_740_991
 
   private static func data(_ arguments: Arguments) throws(Failure) -> JSON? {
     if let text = arguments.value("data") { return try Input.json(Array(text.utf8), of: "data") }
@@ -158,7 +155,7 @@ private struct Order {
     if let vars { params.member("vars", vars) }
     if let group { params.member("group", group) }
     if let lane { params.member("lane", lane) }
-    if !after.isEmpty { params.member("after") { $0.array { for id in after { $0.value(id) } } } }
+    if !after.isEmpty { params.member("after", after) }
     if let deadlineMs { params.member("deadlineMs", Int64(deadlineMs)) }
     params.member("request") { request in
       request.object {

@@ -44,7 +44,8 @@ enum Figures {
   /// queue.
   static func read(_ directory: String, _ around: Surroundings) throws(Failure) -> JSON {
     let queue = try StoredQueue(directory)
-    if let live = around.live(in: directory), let told = try? live.call(.stats, patience: patience) {
+    if let live = around.live(in: directory), let told = try? live.call(.stats, patience: LiveQueue.patience)
+    {
       return told
     }
     let gates = queue.gates
@@ -55,20 +56,11 @@ enum Figures {
     return JSON { figures in
       figures.object {
         $0.member("entries") { list in
-          list.object { for state in Row.State.allCases { $0.member(name(of: state), entries[state] ?? 0) } }
+          list.object { for state in Row.State.allCases { $0.member(state.countName, entries[state] ?? 0) } }
         }
         $0.member("outcomes") { $0.object { $0.member("unacknowledged", unacknowledged) } }
         $0.member("served", false)
       }
-    }
-  }
-
-  private static let patience: Int64 = 2000
-
-  private static func name(of state: Row.State) -> String {
-    switch state {
-    case .awaitingAuth: "awaitingAuth"
-    case .queued, .running, .paused, .completed, .error, .cancelled: state.rawValue
     }
   }
 

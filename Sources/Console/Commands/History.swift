@@ -38,9 +38,8 @@ enum History {
       if let live {
         hasSaidSo = false
         last = try follow(live, after: last, directory, pen)
-      } else if !hasSaidSo {
-        around.remark("nobody serves the queue; waiting until outtray serve does")
-        hasSaidSo = true
+      } else {
+        around.remarkThatNobodyServes(&hasSaidSo)
       }
       usleep(200_000)
       live = try subscribed(directory, around)
@@ -50,11 +49,7 @@ enum History {
   private static func subscribed(_ directory: String, _ around: Surroundings) throws(Failure) -> LiveQueue? {
     guard let live = around.live(in: directory) else { return nil }
     do throws(Failure) {
-      try live.call(.subscribe) {
-        $0.member("events") { events in
-          events.array { for name in [EventName.attempt, .state, .group] { $0.value(name.rawValue) } }
-        }
-      }
+      try live.subscribe(to: [.attempt, .state, .group])
     } catch {
       guard error.isPassing else { throw error }
       return nil
@@ -122,10 +117,7 @@ enum History {
 
   private static func hasLiveMembers(_ group: JSON) -> Bool {
     (group["counts"] ?? .emptyObject).members().contains { name, count in
-      switch Row.State(rawValue: name) {
-      case .completed, .error, .cancelled: false
-      case .queued, .running, .awaitingAuth, .paused, nil: count.integer != 0
-      }
+      Row.State(rawValue: name)?.isSettled != true && count.integer != 0
     }
   }
 

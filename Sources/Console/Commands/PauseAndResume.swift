@@ -45,8 +45,8 @@ private enum Scope {
     let (keys, groups) = (arguments.operands, arguments.values(group.name))
     let result = try around.change(try arguments.directory()) { live, _, _ throws(Failure) in
       try live.call(method) { params in
-        if !keys.isEmpty { params.member("keys") { $0.array { for key in keys { $0.value(key) } } } }
-        if !groups.isEmpty { params.member("groups") { $0.array { for name in groups { $0.value(name) } } } }
+        if !keys.isEmpty { params.member("keys", keys) }
+        if !groups.isEmpty { params.member("groups", groups) }
       }
     }
     if arguments.has("json") {

@@ -29,9 +29,7 @@ enum SetHeaders {
     let result = try around.change(directory) { live, _, _ throws(Failure) in
       try live.call(.updateHeaders) { params in
         params.member("headers") { headers.write(into: &$0) }
-        if arguments.has("key") {
-          params.member("keys") { $0.array { for key in arguments.values("key") { $0.value(key) } } }
-        }
+        if arguments.has("key") { params.member("keys", arguments.values("key")) }
         if let origin = arguments.value("origin") { params.member("origin", origin) }
       }
     }

@@ -25,7 +25,7 @@ enum Verify {
           $0.member("check", check.name)
           $0.member("ok", check.problems.isEmpty)
           $0.member("looked", check.looked)
-          $0.member("problems") { list in list.array { for text in check.problems { $0.value(text) } } }
+          $0.member("problems", check.problems)
         }
       } else {
         let isWell = check.problems.isEmpty

@@ -7,7 +7,7 @@ enum BashCompletion {
       local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words= kind=
       COMPREPLY=()
       if (( COMP_CWORD == 1 )); then
-        words=\(quoted(Completion.firstWords(commands) + ["--help", "--version"]))
+        words=\(quoted(Completion.firstWords(commands).map(\.word) + ["--help", "--version"]))
       else
         case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     \(commands.sorted { $0.words.count > $1.words.count }.map(branch).joined(separator: "\n"))
@@ -27,14 +27,13 @@ enum BashCompletion {
 
   /// What may stand at a place of one command: the values of the option before it, else options and operands.
   private static func branch(_ command: Command) -> String {
-    let pattern = command.words.count > 1 ? "'\(command.name)'" : "'\(command.name) '*"
     let values = command.options.filter { $0.value != nil }.map { option in
       "          \(option.spellings.joined(separator: "|"))) \(value(of: option)) ;;"
     }
     let words = command.options.flatMap(\.spellings) + command.operands.choices
     return
       ([
-        "      \(pattern))", "        case $previous in",
+        "      \(command.pattern))", "        case $previous in",
       ] + values + [
         "          *) words=\(quoted(words)) ;;", "        esac ;;",
       ]).joined(separator: "\n")

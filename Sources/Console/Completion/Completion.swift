@@ -28,16 +28,21 @@ enum Completion {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
   }
 
-  /// The words that may stand first, and what may follow those of two words.
-  static func firstWords(_ commands: [Command]) -> [String] {
-    var words: [String] = []
-    for command in commands where !words.contains(command.words[0]) { words.append(command.words[0]) }
-    return words
+  /// The words that may stand first, each with what its first command does.
+  static func firstWords(_ commands: [Command]) -> [(word: String, summary: String)] {
+    var seen: Set<String> = []
+    return commands.filter { seen.insert($0.words[0]).inserted }.map { ($0.words[0], $0.summary) }
   }
 
+  /// What may follow those of two words.
   static func secondWords(_ commands: [Command]) -> [(first: String, second: String)] {
     commands.filter { $0.words.count > 1 }.map { ($0.words[0], $0.words[1]) }
   }
+}
+
+extension Command {
+  /// It among the first two words of a line, as `case` of bash and zsh takes it.
+  var pattern: String { words.count > 1 ? "'\(name)'" : "'\(name) '*" }
 }
 
 extension Option {

@@ -1,10 +1,8 @@
 /// The script for fish.
 enum FishCompletion {
   static func script(_ commands: [Command]) -> String {
-    var seen: Set<String> = []
-    let first = commands.filter { seen.insert($0.words[0]).inserted }.map { command in
-      "complete -c outtray -n __fish_use_subcommand -a \(command.words[0])"
-        + " -d \(Completion.quoted(command.summary))"
+    let first = Completion.firstWords(commands).map { word, summary in
+      "complete -c outtray -n __fish_use_subcommand -a \(word) -d \(Completion.quoted(summary))"
     }
     let second = Completion.secondWords(commands).map { first, second in
       "complete -c outtray -n '__fish_seen_subcommand_from \(first)' -a \(second)"

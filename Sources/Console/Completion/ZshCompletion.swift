@@ -29,14 +29,12 @@ enum ZshCompletion {
   }
 
   private static func firstWords(_ commands: [Command]) -> String {
-    var seen: Set<String> = []
-    return commands.filter { seen.insert($0.words[0]).inserted }.map { command in
-      "      " + Completion.quoted("\(command.words[0]):\(command.summary)")
+    Completion.firstWords(commands).map { word, summary in
+      "      " + Completion.quoted("\(word):\(summary)")
     }.joined(separator: "\n")
   }
 
   private static func branch(_ command: Command) -> String {
-    let pattern = command.words.count > 1 ? "'\(command.name)'" : "'\(command.name) '*"
     let options = command.options.flatMap { option in
       option.spellings.map { "        " + Completion.quoted(specification(of: option, as: $0)) }
     }
@@ -44,7 +42,8 @@ enum ZshCompletion {
       command.operands.choices.isEmpty
       ? "'*:\(command.operands.usage.isEmpty ? " " : "operand"):'"
       : Completion.quoted("*:operand:(\(command.operands.choices.joined(separator: " ")))")
-    return (["    \(pattern)) _arguments \\"] + options.map { "\($0) \\" } + ["        \(operands) ;;"])
+    return
+      (["    \(command.pattern)) _arguments \\"] + options.map { "\($0) \\" } + ["        \(operands) ;;"])
       .joined(separator: "\n")
   }
 

@@ -65,10 +65,12 @@ package struct Option: Sendable {
   var kind = Kind.text
   var letter: Character?
   var isRepeatable = false
+  /// For its usage; the command itself refuses to go without it.
+  var isRequired = false
 
   package init(
     _ name: String, _ value: String? = nil, _ about: String, choices: [String] = [], kind: Kind = .text,
-    letter: Character? = nil, isRepeatable: Bool = false
+    letter: Character? = nil, isRepeatable: Bool = false, isRequired: Bool = false
   ) {
     self.name = name
     self.value = value
@@ -77,6 +79,7 @@ package struct Option: Sendable {
     self.kind = kind
     self.letter = letter
     self.isRepeatable = isRepeatable
+    self.isRequired = isRequired
   }
 
   static let help = Option("help", nil, "print this")

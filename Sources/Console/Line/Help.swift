@@ -26,7 +26,8 @@ extension Command {
     let begin = "usage: outtray \(name)"
     var words = operands.usage.isEmpty ? [] : [operands.usage]
     words += options.filter { $0.name != Option.help.name }.map { option in
-      "[\(Command.left(of: option))]\(option.isRepeatable ? "..." : "")"
+      let left = Command.left(of: option)
+      return (option.isRequired ? left : "[\(left)]") + (option.isRepeatable ? "..." : "")
     }
     var lines = [begin]
     for word in words {

@@ -11,9 +11,15 @@ package struct Surroundings: Sendable {
   }
 
   /// A remark beside the output, on stderr.
-  func remark(_ message: String) {
+  package func remark(_ message: String) {
     let line = Array("outtray: \(message)\n".utf8)
     _ = write(2, line, line.count)
+  }
+
+  /// Of a command that waits; said once for as long as that lasts.
+  func remarkThatNobodyServes(_ hasSaidSo: inout Bool) {
+    if !hasSaidSo { remark("nobody serves the queue; waiting until outtray serve does") }
+    hasSaidSo = true
   }
 }
 

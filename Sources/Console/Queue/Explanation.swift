@@ -1,5 +1,4 @@
 import JSONText
-import OuttrayProtocol
 import QueueModel
 
 /// Where an entry stands and what holds it back: told by the live engine, else by the database.
@@ -16,21 +15,11 @@ struct Explanation {
   }
 
   static func of(_ id: String, in queue: StoredQueue, _ live: LiveQueue?) throws(Failure) -> Explanation {
-    if let live {
-      do throws(Failure) {
-        let told = try live.call(.explain, patience: Explanation.patience) { $0.member("id", id) }
-        return Explanation(telling: told, isServed: true)
-      } catch {
-        if error.code == ErrorCode.invalid.rawValue {
-          throw Failure(Status.no, "\(Printable.text(id)): names no entry")
-        }
-        // One that has ended, or is stuck, is no better than none.
-      }
+    if let told = try live?.explain("id", id, orThrow: StoredQueue.nobody(id)) {
+      return Explanation(telling: told, isServed: true)
     }
     return try Explanation(of: queue.entry(id), in: queue)
   }
-
-  private static let patience: Int64 = 2000
 
   /// What the database tells.
   init(of entry: Entry, in queue: StoredQueue) throws(Failure) {

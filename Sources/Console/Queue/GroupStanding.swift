@@ -1,5 +1,4 @@
 import JSONText
-import OuttrayProtocol
 import QueueModel
 import QueueStore
 
@@ -9,21 +8,14 @@ struct GroupStanding {
   let told: JSON
 
   init(of group: EntryGroup, in queue: StoredQueue, _ live: LiveQueue?) throws(Failure) {
-    if let live {
-      do throws(Failure) {
-        told = try live.call(.explain, patience: GroupStanding.patience) { $0.member("group", group.text) }
-        return
-      } catch {
-        if error.code == ErrorCode.invalid.rawValue { throw GroupStanding.nobody(group) }
-        // One that has ended, or is stuck, is no better than none.
-      }
+    if let told = try live?.explain("group", group.text, orThrow: GroupStanding.nobody(group)) {
+      self.told = told
+    } else {
+      told = try GroupStanding.stored(group, in: queue)
     }
-    told = try GroupStanding.stored(group, in: queue)
   }
 
-  private static let patience: Int64 = 2000
-
-  static func nobody(_ group: EntryGroup) -> Failure {
+  private static func nobody(_ group: EntryGroup) -> Failure {
     Failure(Status.no, "\(Printable.text(group.text)): names no group")
   }
 

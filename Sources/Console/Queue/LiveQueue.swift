@@ -83,6 +83,30 @@ package final class LiveQueue {
     try call(method.rawValue, patience: patience, params)
   }
 
+  /// Hears these events from now on, of all entries or of those of one key.
+  func subscribe(to events: [EventName], key: String? = nil, patience: Int64? = nil) throws(Failure) {
+    try call(.subscribe, patience: patience) { params in
+      params.member("events", events.map(\.rawValue))
+      if let key { params.member("keys", [key]) }
+    }
+  }
+
+  /// The result of `explain` about the entry or group `name`, which `member` says; nil from one that has
+  /// ended, or is stuck, since that is no better than none.
+  ///
+  /// - Parameter nobody: Thrown when nothing has that name.
+  func explain(_ member: String, _ name: String, orThrow nobody: Failure) throws(Failure) -> JSON? {
+    do throws(Failure) {
+      return try call(.explain, patience: LiveQueue.patience) { $0.member(member, name) }
+    } catch {
+      if error.code == ErrorCode.invalid.rawValue { throw nobody }
+      return nil
+    }
+  }
+
+  /// ms: one that is stuck does not keep people from looking.
+  static let patience: Int64 = 2000
+
   private func write(_ bytes: [UInt8]) -> Bool {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -35,10 +35,7 @@ enum Settlement {
 
     /// Makes this connection one that the outcome comes to.
     func subscribe(_ live: LiveQueue) throws(Failure) {
-      try live.call(.subscribe) {
-        $0.member("events") { $0.array { $0.value(EventName.settled.rawValue) } }
-        $0.member("keys") { $0.array { $0.value(key) } }
-      }
+      try live.subscribe(to: [.settled], key: key)
     }
 
     /// Until the entry has settled or the process that serves the queue has ended.
@@ -60,7 +57,7 @@ enum Settlement {
       let isOurs = params["id"]?.string == id && params["generation"]?.integer == generation
       do throws(Failure) {
         try live.call(isOurs ? .ackEvents : .releaseEvents) {
-          $0.member("eventIds") { $0.array { $0.value(event) } }
+          $0.member("eventIds", [event])
         }
       } catch {
         // The end of the process comes as an event; the outcome stays for the next one.
@@ -98,8 +95,7 @@ enum Settlement {
             guard error.isPassing else { throw error }
           }
         } else {
-          if !hasSaidSo { around.remark("nobody serves the queue; waiting until outtray serve does") }
-          hasSaidSo = true
+          around.remarkThatNobodyServes(&hasSaidSo)
           usleep(200_000)
         }
       }

@@ -42,8 +42,12 @@ package struct StoredQueue {
 
   package func entry(_ id: String) throws(Failure) -> Entry {
     let found = try ask { reader throws(StoreError) in try reader.entry(id: EntryID(id)) }
-    guard let found else { throw Failure(Status.no, "\(Printable.text(id)): names no entry") }
+    guard let found else { throw StoredQueue.nobody(id) }
     return found
+  }
+
+  static func nobody(_ id: String) -> Failure {
+    Failure(Status.no, "\(Printable.text(id)): names no entry")
   }
 
   /// How the last cycle of a settled entry ended; nil once that was acknowledged.

@@ -21,8 +21,8 @@ package enum OpenEvent: String, Sendable, CaseIterable {
     case .settled:
       [
         "eventId", "id", "key", "vars", "group", "lane", "at", "generation", "attempts", "requestId",
-        "deliveries", "state",
-        "bytesSent", "totalBytes", "url", "method", "partIndex", "kind", "response", "error", "cancelReason",
+        "deliveries", "state", "bytesSent", "totalBytes", "url", "method", "partIndex", "kind", "response",
+        "error", "cancelReason",
       ]
     case .group: ["group", "counts", "progress", "bytesSent", "totalBytes"]
     case .groupSettled: ["eventId", "group", "at", "generation", "deliveries", "counts", "failed"]
@@ -35,14 +35,13 @@ package enum OpenEvent: String, Sendable, CaseIterable {
       guard let value = params[name] else { continue }
       switch name {
       case "url": writer.member(name, withoutQuery(value.string ?? ""))
-      case "response":
-        writer.member(name) { OpenEvent.write(["status", "bodyTruncated"], of: value, into: &$0) }
+      case "response": writer.member(name) { OpenEvent.write(response: value, into: &$0) }
       case "error":
         writer.member(name) { error in
           error.object {
             for name in ["errorKind", "message"] { if let text = value[name] { $0.member(name, text) } }
             guard let response = value["response"] else { return }
-            $0.member("response") { OpenEvent.write(["status", "bodyTruncated"], of: response, into: &$0) }
+            $0.member("response") { OpenEvent.write(response: response, into: &$0) }
           }
         }
       default: writer.member(name, value)
@@ -50,8 +49,10 @@ package enum OpenEvent: String, Sendable, CaseIterable {
     }
   }
 
-  private static func write(_ names: [String], of value: JSON, into writer: inout JSONWriter) {
-    writer.object { for name in names { if let member = value[name] { $0.member(name, member) } } }
+  private static func write(response: JSON, into writer: inout JSONWriter) {
+    writer.object {
+      for name in ["status", "bodyTruncated"] { if let value = response[name] { $0.member(name, value) } }
+    }
   }
 
   // MARK: For people

@@ -19,8 +19,9 @@ package final class Output: Sendable {
 
   private static func columns() -> Int {
     if let text = variable("COLUMNS"), let columns = Int(text), columns > 0 { return columns }
-    let columns = Int(clinux_columns(1))
-    return columns > 0 ? columns : 80
+    var (columns, rows): (Int32, Int32) = (0, 0)
+    clinux_window(1, &columns, &rows)
+    return columns > 0 ? Int(columns) : 80
   }
 
   /// nil also for an empty one.

@@ -71,7 +71,7 @@ struct Portrait {
   private func writeRequest(into writer: inout JSONWriter) {
     writer.member("url", url)
     writer.member("method", entry.request.method.rawValue)
-    writer.member("headers") { list in list.array { for name in headerNames { $0.value(name) } } }
+    writer.member("headers", headerNames)
     if let wifiOnly = entry.request.wifiOnly { writer.member("wifiOnly", wifiOnly) }
     writer.member("priority", entry.request.priority.rawValue)
     writer.member("staging", entry.request.staging.rawValue)

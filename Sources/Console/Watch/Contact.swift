@@ -8,8 +8,8 @@ final class Contact {
   /// Process id at the far end.
   let process: Int64
   private let live: LiveQueue
-  private var asked: [Int64: Question] = [:]
-  private var askedAt: [Int64: Int64] = [:]
+  /// Questions without an answer, by the number of their call, and when they were asked.
+  private var asked: [Int64: (question: Question, at: Int64)] = [:]
 
   /// What has come.
   enum News {
@@ -58,12 +58,7 @@ final class Contact {
         }
       }
       process = greeting["pid"]?.integer ?? 0
-      try live.call(.subscribe, patience: Contact.patience) {
-        $0.member("events") { events in
-          events.array { for name in [EventName.state, .progress] { $0.value(name.rawValue) } }
-        }
-        if let key { $0.member("keys") { $0.array { $0.value(key) } } }
-      }
+      try live.subscribe(to: [.state, .progress], key: key, patience: Contact.patience)
     } catch {
       return nil
     }
@@ -78,10 +73,10 @@ final class Contact {
   // MARK: Out
 
   /// Questions of looking are under way.
-  var isAsking: Bool { asked.values.contains { if case .change = $0 { false } else { true } } }
+  var isAsking: Bool { asked.values.contains { if case .change = $0.question { false } else { true } } }
 
   /// ms since the oldest question that is not answered.
-  func silence(at now: Int64) -> Int64 { askedAt.values.min().map { now - $0 } ?? 0 }
+  func silence(at now: Int64) -> Int64 { asked.values.map(\.at).min().map { now - $0 } ?? 0 }
 
   func askExplanation(of id: String, at now: Int64) {
     ask(.explain(id: id), at: now) { $0.member("id", id) }
@@ -103,8 +98,7 @@ final class Contact {
   /// One that cannot be sent any more is answered by the end, which comes as news.
   private func ask(_ question: Question, at now: Int64, _ params: (inout JSONWriter) -> Void) {
     guard let number = try? live.post(question.method.rawValue, params) else { return }
-    asked[number] = question
-    askedAt[number] = now
+    asked[number] = (question, now)
   }
 
   // MARK: In
@@ -147,8 +141,7 @@ final class Contact {
 
   private func answers() -> [News] {
     live.takeAnswers().sorted { $0.key < $1.key }.flatMap { number, answer -> [News] in
-      askedAt[number] = nil
-      return asked.removeValue(forKey: number).map { Contact.answer($0, answer) } ?? []
+      asked.removeValue(forKey: number).map { Contact.answer($0.question, answer) } ?? []
     }
   }
 
@@ -163,12 +156,9 @@ final class Contact {
     }
     switch question {
     case .explain(let id):
-      let gates = (result["gates"] ?? .null).elements()
-      let holds = gates.map { Brief.Hold(gate: $0["gate"]?.string ?? "", until: $0["until"]?.integer) }
-      return [.holds(id: id, holds)]
-    case .bytes(let id):
-      let row = result["requests"]?.elements().first { _ in true }
-      return row?["bytesSent"]?.integer.map { [.progress(id: id, sent: $0)] } ?? []
+      let gates = Explanation(telling: result, isServed: true).gates
+      return [.holds(id: id, gates.map { Brief.Hold(gate: $0.name, until: $0.until) })]
+    case .bytes(let id): return Row.bytesSent(in: result).map { [.progress(id: id, sent: $0)] } ?? []
     case .stats:
       let network = result["network"]
       return network?["type"]?.string.map {

@@ -1,3 +1,6 @@
+import JSONText
+import QueueModel
+
 /// How fast bytes go, from what was told of them. All times are of one clock that does not jump, in ms.
 struct Pace: Sendable {
   private var told: [(at: Int64, bytes: Int64)] = []
@@ -67,6 +70,16 @@ struct Traffic: Sendable {
   mutating func end(_ id: String, bytes: Int64?, at now: Int64) {
     if let bytes, sent[id] != nil { note(id, bytes: bytes, at: now) }
     sent[id] = nil
+  }
+
+  /// The params of a `state` event.
+  mutating func heard(state params: JSON, at now: Int64) {
+    guard let id = params["id"]?.string else { return }
+    switch params["state"]?.string.flatMap(Row.State.init(rawValue:)) {
+    case .running: note(id, bytes: params["bytesSent"]?.integer ?? 0, at: now)
+    case .completed: end(id, bytes: params["totalBytes"]?.integer, at: now)
+    case .queued, .awaitingAuth, .paused, .error, .cancelled, nil: end(id, bytes: nil, at: now)
+    }
   }
 
   /// Bytes a second, of all.

@@ -19,7 +19,6 @@ struct Scene: Sendable {
   var items: [Item] = []
   /// Position among `items`.
   var selected = 0
-  var isAtBeginning = true
   var mode = Mode.rows
   /// What was done, or went wrong.
   var message: String?

@@ -123,15 +123,6 @@ final class TerminalSignals {
     pthread_sigmask(SIG_BLOCK, &set, nil)
   }
 
-  /// Ends as if nobody waited for the signal, so that a shell sees what happened.
-  static func end(by number: Int32) -> Never {
-    signal(number, SIG_DFL)
-    var set = set([number])
-    raise(number)
-    pthread_sigmask(SIG_UNBLOCK, &set, nil)
-    _exit(128 + number)
-  }
-
   private static func set(_ numbers: [Int32]) -> sigset_t {
     var set = sigset_t()
     sigemptyset(&set)

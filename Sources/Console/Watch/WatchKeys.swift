@@ -44,11 +44,12 @@ extension WatchScreen {
     }
     guard let row = rows[viewport.selected] else { return tell("there is no entry") }
     switch wish {
-    case .pauseKey: change(.pause, done: "paused: key \(row.key.text)") { $0.member(keys: row.key) }
-    case .resumeKey: change(.resume, done: "resumed: key \(row.key.text)") { $0.member(keys: row.key) }
+    case .pauseKey: change(.pause, done: "paused: key \(row.key.text)") { $0.member("keys", [row.key.text]) }
+    case .resumeKey:
+      change(.resume, done: "resumed: key \(row.key.text)") { $0.member("keys", [row.key.text]) }
     case .retry: change(.retry, done: "due now: \(row.id.text)") { $0.member("id", row.id.text) }
     case .askToCancel:
-      if isSettled(row.state) { return tell("it has settled; outtray cancel forgets it") }
+      if row.state.isSettled { return tell("it has settled; outtray cancel forgets it") }
       scene.mode = .asking(id: row.id.text)
     default: break
     }
@@ -58,18 +59,12 @@ extension WatchScreen {
   private func cancel(_ id: String) {
     do throws(Failure) {
       let queue = try StoredQueue(directory)
-      guard !isSettled(queue.row(try queue.entry(id)).state) else { return tell("it has settled meanwhile") }
+      let row = queue.row(try queue.entry(id))
+      guard !row.state.isSettled else { return tell("it has settled meanwhile") }
     } catch {
       return tell(error.message)
     }
     change(.cancel, done: "cancelled: \(id)") { $0.member("id", id) }
-  }
-
-  private func isSettled(_ state: Row.State) -> Bool {
-    switch state {
-    case .completed, .error, .cancelled: true
-    case .queued, .running, .awaitingAuth, .paused: false
-    }
   }
 
   private func change(_ method: Method, done: String, _ params: (inout JSONWriter) -> Void) {
@@ -80,11 +75,6 @@ extension WatchScreen {
     } catch {
       tell(error.message)
     }
-    repaint()
     refreshOrTell()
   }
-}
-
-extension JSONWriter {
-  fileprivate mutating func member(keys key: EntryKey) { member("keys") { $0.array { $0.value(key.text) } } }
 }

@@ -61,15 +61,11 @@ final class WatchLines {
 
   private func tell(state params: JSON, at now: Int64) throws(Failure) {
     let id = params["id"]?.string ?? ""
-    let state = params["state"]?.string.flatMap(Row.State.init(rawValue:))
-    if state == .running {
-      traffic.note(id, bytes: params["bytesSent"]?.integer ?? 0, at: now)
-    } else {
-      traffic.end(id, bytes: state == .completed ? params["totalBytes"]?.integer : nil, at: now)
-    }
+    traffic.heard(state: params, at: now)
     let at = params["updatedAt"]?.integer ?? 0
     guard isJSON else {
-      let word = around.output.paint(Printable.text(params["state"]?.string ?? ""), state?.colour)
+      let state = params["state"]?.string ?? ""
+      let word = around.output.paint(Printable.text(state), Row.State(rawValue: state)?.colour)
       let attempts = params["attempts"]?.integer ?? 0
       let tries = attempts > 0 ? ", attempts: \(attempts)" : ""
       return try around.output.line("\(Amount.time(at))  \(Printable.text(id)) is \(word)\(tries)")

@@ -47,8 +47,7 @@ struct WatchRows {
       shown.append(
         Shown(
           row: row, origin: Printable.text(Brief.origin(entry.origin?.text ?? "")), holds: gates,
-          ending: ending,
-          wall: reading.queue.now.wall, readAt: now))
+          ending: ending, wall: reading.queue.now.wall, readAt: now))
     }
     (self.shown, endings) = (shown, known)
     let ids = Set(shown.map(\.row.id.text))
@@ -74,11 +73,7 @@ struct WatchRows {
   mutating func heard(state params: JSON, at now: Int64) {
     guard let id = params["id"]?.string else { return }
     holds[id] = nil
-    switch params["state"]?.string.flatMap(Row.State.init(rawValue:)) {
-    case .running: traffic.note(id, bytes: params["bytesSent"]?.integer ?? 0, at: now)
-    case .completed: traffic.end(id, bytes: params["totalBytes"]?.integer, at: now)
-    case .queued, .awaitingAuth, .paused, .error, .cancelled, nil: traffic.end(id, bytes: nil, at: now)
-    }
+    traffic.heard(state: params, at: now)
   }
 
   mutating func explained(_ id: String, _ holds: [Brief.Hold]) { self.holds[id] = holds }

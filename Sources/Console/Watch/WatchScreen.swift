@@ -46,7 +46,7 @@ final class WatchScreen {
       try wait(signals)
     }
     terminal.leave()
-    if let ending, ending != 0 { TerminalSignals.end(by: ending) }
+    if let ending, ending != 0 { end(bySignal: ending) }
     return Status.success
   }
 
@@ -143,9 +143,6 @@ final class WatchScreen {
     timing.wantsPaint()
   }
 
-  /// A held change writes to stderr, which may be this terminal.
-  func repaint() { painter.forget() }
-
   // MARK: Reading
 
   /// How many rows of entries there is room for.
@@ -171,7 +168,6 @@ final class WatchScreen {
     let room = room
     try look(&viewport, listing, room)
     try viewport.refresh(listing, room: room)
-    scene.isAtBeginning = viewport.isAtBeginning
     try rows.take(reading, viewport.places)
   }
 

@@ -73,6 +73,6 @@ struct WatchTiming: Sendable {
   /// ms until something is due.
   func patience(at now: Int64) -> Int64 {
     let next = min(refreshAt, paintAt, now + Self.attach)
-    return max(0, next <= now ? 0 : next - now)
+    return next <= now ? 0 : next - now
   }
 }

@@ -16,7 +16,7 @@ enum StatsMethod: ServedMethod {
       writer.object {
         $0.member("entries") { entries in
           entries.object {
-            for state in Row.State.allCases { $0.member(name(of: state), stats.entries[state] ?? 0) }
+            for state in Row.State.allCases { $0.member(state.countName, stats.entries[state] ?? 0) }
           }
         }
         $0.member("outcomes") { $0.object { $0.member("unacknowledged", stats.unacknowledged) } }
@@ -47,12 +47,5 @@ enum StatsMethod: ServedMethod {
       }
     }
     call.engine.submit(.stats(reply))
-  }
-
-  private static func name(of state: Row.State) -> String {
-    switch state {
-    case .awaitingAuth: "awaitingAuth"
-    case .queued, .running, .paused, .completed, .error, .cancelled: state.rawValue
-    }
   }
 }

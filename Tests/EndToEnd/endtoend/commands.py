@@ -6,6 +6,7 @@ import subprocess
 import threading
 
 from . import deadline
+from .requests import enqueue
 
 SECRET = "hunter2-top-secret"
 
@@ -81,6 +82,16 @@ class Going:
         """Waits for a line of stdout that matches."""
         return deadline.until(what, lambda: next((line for line in self.lines if matches(line)), None))
 
+    def wait_for(self, text, after=0):
+        """The position behind the first line of stdout with `text`, and behind `after`."""
+        def look():
+            places = enumerate(self.lines, 1)
+            return next((place for place, line in places if place > after and text in line), 0)
+        try:
+            return deadline.until(text, look)
+        except AssertionError as fault:
+            raise AssertionError(f"{fault}: {self.lines}") from None
+
     def wait_remark(self, text):
         """Waits for a line of stderr with this text."""
         return deadline.until(text, lambda: next((line for line in self.remarks if text in line), None))
@@ -99,3 +110,13 @@ class Going:
         assert SECRET not in "\n".join(self.lines + self.remarks)
         for stream in (self.process.stdout, self.process.stderr):
             stream.close()
+
+
+def hears_of(sidecar, going, id):
+    """Whether a command that follows the queue tells of an entry that is made and cancelled for it:
+    subscribing takes a moment."""
+    sidecar.call("pause", keys=["probe"])
+    enqueue(sidecar, "http://127.0.0.1:1/", id=id, key="probe")
+    sidecar.call("cancel", id=id)
+    sidecar.call("cancel", id=id)
+    return any(id in line for line in going.lines)

@@ -32,7 +32,7 @@ class Terminal:
             command, stdin=self.terminal, stdout=self.terminal, stderr=self.terminal, cwd=cwd,
             start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "LINES": "", "COLUMNS": "",
-                 **(env or {})})
+                 "NO_COLOR": "", **(env or {})})
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
