@@ -20,7 +20,7 @@ enum Change {
     do {
       let lock = try DirectoryLock(directory)
       let ends = try pair()
-      let (ready, over) = (Signpost(), Signpost())
+      let (ready, over) = (Signpost(), Semaphore())
       // On a thread of its own from the start: what the sidecar does to signals is that thread's alone, and
       // the command can still be interrupted.
       try Thread.start {
@@ -38,13 +38,13 @@ enum Change {
           ready.put(Failure(of: error))
         }
         lock.release()
-        over.put(nil)
+        over.post()
       }
       if let failure = ready.wait() {
         for end in [ends.command, ends.engine] { close(end) }
         throw failure
       }
-      return HeldQueue(connection: ends.command, waitForEnd: { _ = over.wait() })
+      return HeldQueue(connection: ends.command, waitForEnd: { over.wait() })
     } catch {
       throw Failure(of: error)
     }

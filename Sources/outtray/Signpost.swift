@@ -7,7 +7,7 @@ final class Signpost: Sendable {
   private let word = Mutex(Failure?.none)
   private let isThere = Semaphore()
 
-  /// Puts the word there, once.
+  /// Puts the word there; until it is taken, the last one counts.
   func put(_ failure: Failure?) {
     word.withLock { $0 = failure }
     isThere.post()

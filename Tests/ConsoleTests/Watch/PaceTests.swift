@@ -1,3 +1,4 @@
+import JSONText
 import Testing
 
 @testable import Console
@@ -92,6 +93,21 @@ struct TrafficTests {
     #expect(traffic.bytes(of: "a") == nil)
     traffic.end("unknown", bytes: 1 << 40, at: 1000)
     #expect(traffic.perSecond(at: 1000) == 4000)
+  }
+
+  @Test(
+    "states tell of what runs; all of a completed body has gone, of another end no more is known",
+    arguments: [("completed", 4000), ("error", 0), ("paused", 0)] as [(String, Int64)])
+  func states(_ end: String, _ speed: Int64) throws {
+    func state(_ name: String) throws -> JSON {
+      try JSON(checking: Array(#"{"id":"a","state":"\#(name)","bytesSent":0,"totalBytes":4000}"#.utf8))
+    }
+    var traffic = Traffic()
+    traffic.heard(state: try state("running"), at: 0)
+    #expect(traffic.bytes(of: "a") == 0)
+    traffic.heard(state: try state(end), at: 1000)
+    #expect(traffic.bytes(of: "a") == nil)
+    #expect(traffic.perSecond(at: 1000) ?? 0 == speed)
   }
 
   @Test("a second attempt does not count backwards")
