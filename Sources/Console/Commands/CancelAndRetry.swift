@@ -129,7 +129,7 @@ private enum Each {
           try around.output.line("\(done(queue.row(entry).state)): \(name)")
         }
       } catch {
-        guard error.code == ErrorCode.invalid.rawValue, error.message.hasPrefix("id: ") else { throw error }
+        guard error.code == .invalid, error.message.hasPrefix("id: ") else { throw error }
         refusals.append("\(name): \(error.message.dropFirst(4))")
       }
     }

@@ -1,3 +1,4 @@
+package import OuttrayProtocol
 package import QueueStore
 
 /// Exit statuses, after sysexits.h but for `no`.
@@ -16,8 +17,8 @@ package struct Failure: Error, Sendable {
   package let status: Int32
   /// The last line of stderr.
   package let message: String
-  /// The word in `data.code` of an answer that refuses.
-  package var code: String?
+  /// What an answer that refuses says in `data.code`.
+  package var code: ErrorCode?
   /// Tried again it may go well: the process at the far end has ended, or another one holds the queue.
   var isPassing = false
 

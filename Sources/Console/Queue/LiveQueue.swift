@@ -99,7 +99,7 @@ package final class LiveQueue {
     do throws(Failure) {
       return try call(.explain, patience: LiveQueue.patience) { $0.member(member, name) }
     } catch {
-      if error.code == ErrorCode.invalid.rawValue { throw nobody }
+      if error.code == .invalid { throw nobody }
       return nil
     }
   }
@@ -137,7 +137,7 @@ package final class LiveQueue {
         Status.internalError, "the process that serves the queue is of a version without \(method)")
     default: failure = Failure(Status.internalError, message)
     }
-    failure.code = code?.rawValue
+    failure.code = code
     return failure
   }
 

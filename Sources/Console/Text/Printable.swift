@@ -34,15 +34,18 @@ package enum Printable {
 
   /// At most so many columns of it; what is left out shows as an ellipsis.
   package static func cut(_ text: String, to columns: Int) -> String {
-    guard width(text) > columns else { return text }
+    width(text) > columns ? beginning(of: text, columns - 1) + "…" : text
+  }
+
+  /// Its first characters, as many as there are columns for.
+  static func beginning(of text: String, _ columns: Int) -> String {
     var kept = ""
     var used = 0
     for character in text {
-      let next = width(String(character))
-      if used + next > columns - 1 { break }
+      used += width(String(character))
+      if used > columns { break }
       kept.append(character)
-      used += next
     }
-    return kept + "…"
+    return kept
   }
 }

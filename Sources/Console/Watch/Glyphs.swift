@@ -33,25 +33,14 @@ enum Glyphs: Sendable {
   func cut(_ text: String, to columns: Int) -> String {
     guard Printable.width(text) > columns else { return text }
     guard columns > 0 else { return "" }
-    return Glyphs.beginning(of: text, columns - 1) + ellipsis
+    return Printable.beginning(of: text, columns - 1) + ellipsis
   }
 
   /// The same, from its end.
   func cutBeginning(of text: String, to columns: Int) -> String {
     guard Printable.width(text) > columns else { return text }
     guard columns > 0 else { return "" }
-    return ellipsis + String(Glyphs.beginning(of: String(text.reversed()), columns - 1).reversed())
-  }
-
-  private static func beginning(of text: String, _ columns: Int) -> String {
-    var kept = ""
-    var used = 0
-    for character in text {
-      used += Printable.width(String(character))
-      if used > columns { break }
-      kept.append(character)
-    }
-    return kept
+    return ellipsis + String(Printable.beginning(of: String(text.reversed()), columns - 1).reversed())
   }
 
   /// Exactly so many columns.
