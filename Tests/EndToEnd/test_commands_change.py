@@ -1,6 +1,8 @@
 """Commands for people that change a queue: through who serves it, or alone; and those that wait."""
 import fcntl
 import json
+import os
+import resource
 import sqlite3
 import subprocess
 import threading
@@ -245,6 +247,24 @@ def test_serve_waits_for_a_change_and_a_change_for_whoever_holds_the_queue(comma
     sidecar.call("ping")
     enqueue(sidecar, NOWHERE, id="a")
     assert sidecar.row("a")["state"] == "paused"
+
+
+def test_a_change_that_finds_no_descriptor_left_says_so(binary, command, start, directory):
+    """Section 5: at whatever point of a change alone that is, it ends with a reason and waits for nobody."""
+    start().close()
+    # On one processor the engine's thread fails before, and after, the command takes it to be ready.
+    processor = min(os.sched_getaffinity(0))
+    ended = {}
+    for limit in [*range(5, 30)] * 4:
+        def confine(limit=limit):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
+            os.sched_setaffinity(0, {processor})
+        change = subprocess.run([binary, "pause", "k", "--dir", str(directory)], preexec_fn=confine,
+                                capture_output=True, text=True, timeout=20, check=False)
+        ended.setdefault(change.returncode, set()).add(limit)
+        assert change.returncode == 0 or change.stderr.startswith("outtray: ")
+    assert set(ended) <= {0, 70, 73, 75} and ended[0] and ended[70]
+    assert all(line["ok"] for line in command.json("verify") if "check" in line)
 
 
 def test_a_command_may_be_killed_at_any_instant(command, start, server, directory):

@@ -62,6 +62,8 @@ def test_only_what_changed_is_written(sidecar, server, gate, watch):
     fill(sidecar, server, 20)
     terminal = watch()
     terminal.wait_for("▸ note-0", "no slot")
+    deadline.until("nothing more is to come",
+                   lambda: terminal.text().count("100%") == 3 and terminal.is_whole())
     before = len(terminal.written)
     terminal.type("j")
     terminal.wait_for("▸ note-1")

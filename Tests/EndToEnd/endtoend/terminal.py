@@ -79,6 +79,11 @@ class Terminal:
         except AssertionError as fault:
             raise AssertionError(f"{fault}; shown:\n{self.text()}") from None
 
+    def is_whole(self):
+        """No picture of several lines is on its way."""
+        with self._lock:
+            return self.written.count(b"\x1b[?2026h") == self.written.count(b"\x1b[?2026l")
+
     def line_of(self, text):
         """The line that has `text`, or None."""
         return next((line for line in self.lines() if text in line), None)
