@@ -81,15 +81,17 @@ def test_a_sidecar_that_does_not_answer_is_noticed_and_ended(tmp_path, monkeypat
 
 
 def test_a_process_that_is_left_over_is_noticed_and_ended(tmp_path):
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", str(tmp_path)])
+    program = "import time; print(flush=True); time.sleep(60)"
+    process = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
     try:
+        process.stdout.readline()  # A process that is still being loaded has no arguments yet.
         assert programs.wait_for_end(tmp_path, 0.1) == [process.pid]
         programs.kill([process.pid])
         begun = time.monotonic()
         assert programs.wait_for_end(tmp_path, 20) == [] and time.monotonic() - begun < 10
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_a_round_that_raises_is_a_violation():
