@@ -41,9 +41,10 @@ def test_a_record_that_is_no_json_is_named(language, tmp_path):
 
 
 def sync(language, folder, records):
-    command = [*programs.command_of(language, folder), "sync", "--queue", folder / "queue", "--records", records,
-               "--server", "http://127.0.0.1:9"]
-    return subprocess.run(command, env=programs.environment(BINARY), capture_output=True, text=True, timeout=60)
+    command = [*programs.command_of(language, folder), "sync", "--queue", folder / "queue",
+               "--records", records, "--server", "http://127.0.0.1:9"]
+    environment = programs.environment(BINARY)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
 
 
 def test_a_program_that_does_nothing_is_noticed():

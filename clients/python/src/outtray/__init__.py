@@ -14,6 +14,7 @@ from ._errors import (
     StartError,
 )
 from ._kinds import AsyncBareDefinition, AsyncDefinition, BareDefinition, Definition
+from ._listeners import Subscription
 from ._outcome import GroupOutcome, Meta, OutcomeError
 from ._pipeline import AsyncPipeline, Pipeline, Step
 from ._protocol import (
@@ -49,7 +50,6 @@ from ._shapes import (
     SettledCounts,
     Stats,
 )
-from ._uploads import Subscription
 from ._version import VERSION as __version__
 
 __all__ = [

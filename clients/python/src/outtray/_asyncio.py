@@ -28,6 +28,7 @@ from ._descriptor import as_integer
 from ._errors import ClosedError
 from ._launch import launch_of
 from ._kinds import AsyncBareDefinition, AsyncDefinition
+from ._listeners import EventListener, Subscription
 from ._loop import Loop
 from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
@@ -35,7 +36,7 @@ from ._pipeline import AsyncPipeline
 from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
 from ._session import Link, Session
 from ._shapes import DiagnosticRecord, Enqueued, Gate, GroupExplanation, Response, Row, Stats
-from ._uploads import CLOSE_S, HANDLERS_S, EventListener, GroupHandler, Sink, Subscription, Uploads
+from ._uploads import CLOSE_S, HANDLERS_S, GroupHandler, Sink, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")

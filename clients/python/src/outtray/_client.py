@@ -27,6 +27,7 @@ from ._descriptor import as_integer
 from ._errors import ClosedError
 from ._kinds import BareDefinition, Definition
 from ._launch import launch_of
+from ._listeners import EventListener, Subscription
 from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
 from ._pipeline import Pipeline
@@ -35,7 +36,7 @@ from ._session import Link, Session
 from ._shapes import Enqueued, Response
 from ._steering import Steering
 from ._threads import Threads
-from ._uploads import CLOSE_S, HANDLERS_S, EventListener, GroupHandler, Sink, Subscription, Uploads
+from ._uploads import CLOSE_S, HANDLERS_S, GroupHandler, Sink, Uploads
 
 V = TypeVar("V")
 T = TypeVar("T")

@@ -6,7 +6,6 @@ A client brings what differs, its `Shell`: where handlers run, and where listene
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import os
 import threading
@@ -29,19 +28,18 @@ from typing import (
 
 from . import _definition as definition
 from ._backlog import Backlog
-from ._definition import UNSET, Definitions, HeadersProvider, Made, Spec, Unset
+from ._definition import Definitions, HeadersProvider, Made, Spec, Unset
 from ._delivery import Acknowledge, Delivery, Handle, Order, Show, Warn, is_of_group
 from ._errors import ForkedError, InvalidError, OuttrayError, SidecarExited
 from ._json import Text, list_text, object_text
+from ._listeners import SHOWN, EventListener, Listeners, Subscription
 from ._options import Options
 from ._outcome import GroupOutcome, group_outcome_of
 from ._session import Link
 
 Sink = Callable[[str, object], None]
-EventListener = Callable[[Any], object]
 GroupHandler = Callable[[GroupOutcome], object]
 GONE = ("E_CLOSED", "E_SIDECAR_EXITED")
-SHOWN = ("state", "progress", "attempt", "group")
 # Of each subscription, since a later one would bring back what was released. Others are asked for when
 # somebody wants them: they cost the sidecar work.
 ALWAYS = ("state", "progress", "attempt", "settled", "groupSettled")
@@ -65,19 +63,6 @@ class Shell(Protocol):
         """Makes `Uploads.tick` be called soon."""
 
 
-class Subscription:
-    """What `add_listener` returns."""
-
-    def __init__(self, remove: Callable[[], None]) -> None:
-        self._remove: Optional[Callable[[], None]] = remove
-
-    def remove(self) -> None:
-        """Ends the listening; a second time does nothing."""
-        if self._remove is not None:
-            self._remove()
-            self._remove = None
-
-
 class Uploads:
     """The state of one client. Every method may be called from any thread."""
 
@@ -96,7 +81,7 @@ class Uploads:
         self._lock = threading.RLock()
         self._delivery = Delivery(self.definitions.has, clock)
         self._backlog = Backlog()
-        self._listeners: List[Tuple[str, EventListener, object]] = []
+        self._listeners = Listeners(self._give_warning)
         self._group_handler: Optional[GroupHandler] = None
         self._more_events: Tuple[str, ...] = ()
         self._configured = False
@@ -233,16 +218,10 @@ class Uploads:
             self.warn(f"outcomes cannot be read: {error}", error)
 
     def listen(self, name: str, function: EventListener) -> Subscription:
-        if inspect.iscoroutinefunction(function):
-            raise InvalidError("add_listener: a listener is a plain function", "listener")
-        if name not in SHOWN:
-            raise InvalidError(f"add_listener: no event {name!r}; there are {', '.join(SHOWN)}", "event")
-        entry = (name, function, object())
-        with self._lock:
-            self._listeners.append(entry)
+        subscription = self._listeners.add(name, function)
         if name not in ALWAYS:
             self._include(name)
-        return Subscription(lambda: self._forget(entry))
+        return subscription
 
     def begin(self, event: Mapping[str, Any]) -> object:
         """Calls the handler; what it returns may have to be awaited."""
@@ -271,7 +250,7 @@ class Uploads:
         for function in calls:
             function()
         for name, params in events:
-            self._tell(name, params)
+            self._listeners.tell(name, params)
         if lost_attempts:
             self.warn(f"{lost_attempts} attempt events were lost to slow listeners")
         if lost_states:
@@ -343,7 +322,7 @@ class Uploads:
 
     def _walk(self, cursor: Optional[str]) -> None:
         """Rows in place of the state events that were lost."""
-        if not any(name == "state" for name, _, _ in self._listeners):
+        if not self._listeners.want("state"):
             return
 
         def answered(answer: "Future[Any]") -> None:
@@ -362,23 +341,9 @@ class Uploads:
         self._link.call("getRequests", params, start=False).add_done_callback(answered)
 
     def _show(self, name: str, params: Mapping[str, Any]) -> None:
-        if self._listeners:
+        if self._listeners.want_any:
             self._backlog.push(name, params)
             self._shell.wake()
-
-    def _tell(self, name: str, params: Mapping[str, Any]) -> None:
-        with self._lock:
-            functions = [function for wanted, function, _ in self._listeners if wanted == name]
-        for function in functions:
-            try:
-                function(dict(params))
-            except BaseException as error:
-                if (
-                    not isinstance(error, Exception)
-                    and threading.current_thread() is threading.main_thread()
-                ):
-                    raise  # An interrupt, or an exit that the loop's program wants.
-                self._give_warning(f"a listener for {name} failed: {error}", error)
 
     def _give_warning(self, message: str, detail: object) -> None:
         try:
@@ -389,14 +354,7 @@ class Uploads:
             log.warning("on_warning failed: %s", error, exc_info=error)
         log.warning("%s", message)
 
-    def _forget(self, entry: Tuple[str, EventListener, object]) -> None:
-        with self._lock:
-            self._listeners.remove(entry)
-
 
 def subscription(more: Sequence[str] = ()) -> Text:
     """The params of subscribe."""
     return object_text([("events", [*ALWAYS, *more])])
-
-
-__all__ = ["UNSET", "Shell", "Subscription", "Uploads"]

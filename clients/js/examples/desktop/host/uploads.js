@@ -193,8 +193,8 @@ class Uploads {
   }
 
   /**
-   * Ends this host. The queue finishes by itself what is left, so nothing is waited for then, as `close` would
-   * for handlers that run: their outcomes come again.
+   * Ends this host. The queue finishes by itself what is left, so nothing is waited for then, as `close`
+   * would for handlers that run: their outcomes come again.
    */
   async leave() {
     clearInterval(this.#pinging);
