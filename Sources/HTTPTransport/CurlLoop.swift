@@ -20,11 +20,17 @@ final class CurlLoop {
   /// Longer than any wait; the wakeup ends it.
   private static let noDeadline: Int64 = 24 * 60 * 60 * 1000
 
+  /// On the loop's own thread, which libcurl's preparation holds up for some milliseconds.
   init(_ inbox: Inbox, _ settings: ConnectionSettings, _ receiver: @escaping TransportReceiver) {
     self.inbox = inbox
     self.settings = settings
     self.receiver = receiver
-    multi = inbox.multi.pointer
+    guard curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK, let multi = curl_multi_init() else {
+      // The queue is on disk; a process without memory for this can do nothing for it.
+      fatalError("libcurl cannot be initialised")
+    }
+    self.multi = multi
+    inbox.open(Inbox.Multi(pointer: multi))
   }
 
   /// Runs until the order to end; leaves nothing open.

@@ -14,29 +14,30 @@ package final class CurlTransport: Transport {
   /// The first libcurl that has every option that is used.
   private static let oldestVersion: UInt32 = 0x07_57_00
 
-  private static let globalResult = curl_global_init(Int(CURL_GLOBAL_ALL))
+  private struct Life {
+    /// For the thread that is not there yet.
+    var settings: ConnectionSettings
+    var thread: pthread_t?
+    var isOver = false
+  }
 
-  private let inbox: Inbox
-  private let thread: Mutex<pthread_t?>
+  private let inbox = Inbox()
+  private let receiver: TransportReceiver
+  private let life: Mutex<Life>
 
-  /// Starts the thread. `receiver` is called on it and must not call `shutdown`.
+  /// Nothing runs yet: the first attempt starts the thread, and that prepares libcurl, whose tables and
+  /// libraries a queue that only waits should not pay for.
+  ///
+  /// - Parameter receiver: Called on a thread of the transport, or within `start` when no thread can be had;
+  ///   must not call `shutdown`.
   package init(
     settings: ConnectionSettings = ConnectionSettings(), receiver: @escaping TransportReceiver
   ) throws(StartError) {
-    guard CurlTransport.globalResult == CURLE_OK, let version = curl_version_info(CURLVERSION_FIRST) else {
-      throw StartError(message: "libcurl cannot be initialised")
-    }
-    guard version.pointee.version_num >= CurlTransport.oldestVersion else {
-      throw StartError(message: "libcurl 7.87 or newer is needed")
-    }
-    guard let multi = curl_multi_init() else { throw StartError(message: "libcurl is out of memory") }
-    let inbox = Inbox(Inbox.Multi(pointer: multi))
-    guard let thread = CurlTransport.startThread({ CurlLoop(inbox, settings, receiver).run() }) else {
-      curl_multi_cleanup(multi)
-      throw StartError(message: "the transport's thread cannot be started")
-    }
-    self.inbox = inbox
-    self.thread = Mutex(thread)
+    guard let version = curl_version_info(CURLVERSION_FIRST),
+      version.pointee.version_num >= CurlTransport.oldestVersion
+    else { throw StartError(message: "libcurl 7.87 or newer is needed") }
+    self.receiver = receiver
+    life = Mutex(Life(settings: settings))
   }
 
   deinit {
@@ -44,6 +45,11 @@ package final class CurlTransport: Transport {
   }
 
   package func start(_ transmission: Transmission) {
+    guard life.withLock({ wake(&$0) }) else {
+      let failure = TransferFailure(.beforeRequest, "the transport's thread cannot be started")
+      let result = AttemptResult(failure: failure, requestWentWhole: false)
+      return receiver(transmission.attempt, .finished(result))
+    }
     inbox.post(.start(transmission))
   }
 
@@ -52,19 +58,31 @@ package final class CurlTransport: Transport {
   }
 
   package func configure(_ settings: ConnectionSettings) {
-    inbox.post(.configure(settings))
+    life.withLock { life in
+      guard life.thread == nil else { return inbox.post(.configure(settings)) }
+      life.settings = settings
+    }
   }
 
   /// Ends every attempt without a report, closes every connection and ends the thread; returns when that is
   /// done, which waits for no peer. Orders that come later are dropped. May be called again.
   package func shutdown() {
     inbox.post(.end)
-    let ended = thread.withLock { thread in
-      let ended = thread
-      thread = nil
+    let ended = life.withLock { life in
+      let ended = life.thread
+      life.thread = nil
+      life.isOver = true
       return ended
     }
     if let ended { pthread_join(ended, nil) }
+  }
+
+  /// False when there is no thread and none can be started.
+  private func wake(_ life: inout Life) -> Bool {
+    guard life.thread == nil, !life.isOver else { return true }
+    let (inbox, settings, receiver) = (inbox, life.settings, receiver)
+    life.thread = CurlTransport.startThread { CurlLoop(inbox, settings, receiver).run() }
+    return life.thread != nil
   }
 
   private final class ThreadBody: Sendable {

@@ -14,6 +14,8 @@ enum Order: Sendable {
 final class Inbox: Sendable {
   private struct State {
     var orders: [Order] = []
+    /// None until the loop has begun, which takes what was posted before without being woken.
+    var multi: Multi?
     var isClosed = false
   }
 
@@ -22,11 +24,11 @@ final class Inbox: Sendable {
     let pointer: UnsafeMutableRawPointer
   }
 
-  let multi: Multi
   private let state = Mutex(State())
 
-  init(_ multi: Multi) {
-    self.multi = multi
+  /// From now on an order wakes `multi`.
+  func open(_ multi: Multi) {
+    state.withLock { $0.multi = multi }
   }
 
   /// Dropped when the loop has ended.
@@ -36,7 +38,7 @@ final class Inbox: Sendable {
       state.orders.append(order)
       // Orders that wait have woken the loop already. Inside the lock, since after `close` the pointer is
       // none.
-      if state.orders.count == 1 { curl_multi_wakeup(multi.pointer) }
+      if state.orders.count == 1, let multi = state.multi { curl_multi_wakeup(multi.pointer) }
     }
   }
 
@@ -52,6 +54,7 @@ final class Inbox: Sendable {
   func close() {
     state.withLock { state in
       state.isClosed = true
+      state.multi = nil
       state.orders = []
     }
   }
