@@ -160,7 +160,7 @@ extension RequestURL {
   /// The host as `ConnectionSettings.hosts` names it: in lower case, an IPv6 address in its brackets.
   var host: String {
     var rest = origin.text[...]
-    if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
+    if let slash = rest.lastIndex(of: "/") { rest = rest[rest.index(after: slash)...] }
     if let colon = rest.lastIndex(of: ":") { rest = rest[..<colon] }
     return String(rest)
   }

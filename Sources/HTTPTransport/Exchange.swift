@@ -123,7 +123,8 @@ final class Exchange {
     let coding = answer.header("content-encoding")?.lowercased()
     guard coding == "gzip" || coding == "x-gzip" else { return }
     let framing = answer.header("transfer-encoding")?.lowercased()
-    gzipEnd = GzipEnd(isChunked: framing?.contains("chunked") == true)
+    let codings = framing?.split { $0 == "," || $0 == " " || $0 == "\t" } ?? []
+    gzipEnd = GzipEnd(isChunked: codings.contains("chunked"))
     // From now on libcurl shows the bytes as they come.
     ccurl_set_long(easy, CURLOPT_VERBOSE, 1)
   }

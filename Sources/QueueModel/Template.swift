@@ -169,8 +169,7 @@ private struct PathSegment {
 
   mutating func end() -> String? {
     let bad = name
-    let plain = text.replacing("%2e", with: ".").replacing("%2E", with: ".")
-    let isBad = plain.isEmpty || plain == "." || plain == ".."
+    let isBad = ["", ".", "%2e", "..", ".%2e", "%2e.", "%2e%2e"].contains(text.lowercased())
     _ = begin()
     return isBad ? bad : nil
   }

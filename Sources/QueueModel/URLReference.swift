@@ -36,7 +36,10 @@ enum URLReference {
   /// encoded, since servers send them; nothing else is checked.
   static func resolve(_ reference: String, against base: String) -> String {
     let base = Parts(base[...])
-    let written = reference.replacing(" ", with: "%20")
+    var written = ""
+    for scalar in reference.unicodeScalars {
+      if scalar == " " { written += "%20" } else { written.unicodeScalars.append(scalar) }
+    }
     var target = Parts(written[...])
     if target.scheme == nil {
       if target.authority == nil {

@@ -80,7 +80,8 @@ struct Multipart {
 extension FormField {
   fileprivate func contains(_ boundary: String) -> Bool {
     switch content {
-    case .string(let string): string.utf8.contains(boundary.utf8)
+    case .string(let string):
+      string.utf8.indices.contains { string.utf8[$0...].starts(with: boundary.utf8) }
     case .path: false
     }
   }

@@ -72,9 +72,10 @@ enum Brief {
 
   /// `https://example.org:443` without what is clear.
   static func origin(_ text: String) -> String {
-    guard let scheme = text.firstRange(of: "://") else { return text }
-    let host = text[scheme.upperBound...]
-    let usual = text[..<scheme.lowerBound] == "https" ? ":443" : ":80"
+    let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[1].isEmpty else { return text }
+    let host = parts[2]
+    let usual = parts[0] == "https:" ? ":443" : ":80"
     return String(host.hasSuffix(usual) ? host.dropLast(usual.count) : host)
   }
 

@@ -9,8 +9,9 @@ enum Glyphs: Sendable {
   /// As the locale in the environment says.
   init(_ variable: (String) -> String?) {
     let named = ["LC_ALL", "LC_CTYPE", "LANG"].lazy.compactMap(variable).first { !$0.isEmpty } ?? ""
-    let codeset = named.lowercased().filter { $0 != "-" }
-    self = codeset.contains("utf8") ? .utf8 : .ascii
+    // language_TERRITORY.codeset@modifier
+    let parts = named.lowercased().filter { $0 != "-" }.split { $0 == "." || $0 == "@" }
+    self = parts.contains("utf8") ? .utf8 : .ascii
   }
 
   /// Text of others, made harmless.

@@ -28,10 +28,17 @@ package enum LogForm: String, Sendable, CaseIterable {
     case .number(let number): number.description
     case .json(let json): escaped(json.description)
     case .text(let text):
-      isPlain(text)
-        ? escaped(text)
-        : "\"" + escaped(text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")) + "\""
+      isPlain(text) ? escaped(text) : quoted(text)
     }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    var inner = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      if scalar == "\"" || scalar == "\\" { inner.append("\\") }
+      inner.append(scalar)
+    }
+    return "\"" + escaped(String(inner)) + "\""
   }
 
   private static func isPlain(_ text: String) -> Bool {
