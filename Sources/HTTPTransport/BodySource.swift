@@ -105,6 +105,9 @@ final class BodySource {
       switch code {
       case ENOENT, ENOTDIR, ELOOP:
         throw TransferFailure(.bodyMissing, "the staged body is missing")
+      // What the system says of a socket and of a device without a driver.
+      case ENXIO, ENODEV:
+        throw TransferFailure(.bodyMissing, "the staged body is not a regular file")
       default:
         throw TransferFailure(.bodyUnreadable, "the staged body cannot be opened (errno \(code))")
       }

@@ -105,6 +105,9 @@ final class EasyHandle {
       // Set and empty, so that the environment's no_proxy does not count for it.
       set(CURLOPT_NOPROXY, "")
     }
+    // Whatever the system's OpenSSL would still speak.
+    set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
+    set(CURLOPT_PROXY_SSLVERSION, CURL_SSLVERSION_TLSv1_2)
     set(CURLOPT_SSL_VERIFYPEER, 1)
     set(CURLOPT_SSL_VERIFYHOST, 2)
     if let caFile = settings.caFile {

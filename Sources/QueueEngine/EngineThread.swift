@@ -23,7 +23,7 @@ package final class EngineThread: Sendable {
   }
 
   /// Runs turns on the calling thread until `end`; `afterTurn` runs after each. Bodies that are on their way
-  /// to an entry then are unlinked: nothing decides about them any more.
+  /// to an entry then are unlinked: nothing decides about them any more. The log is cut (D38).
   package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
     var isTidy = true
     while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
@@ -34,6 +34,7 @@ package final class EngineThread: Sendable {
       isTidy = engine.tidy(idle: inbox.isEmpty)
     }
     engine.store.discardUnclaimedBodies()
+    engine.store.cutLog()
   }
 
   /// Ends `run` after what was submitted before.

@@ -124,11 +124,12 @@ package final class BodyFolder: Sendable {
 
   /// All bytes of a file; nil when they cannot be read.
   func contents(of name: String) -> [UInt8]? {
-    let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    // Without waiting: a FIFO in the body's place must not hold up the database's thread.
+    let file = openat(descriptor, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return nil }
     defer { Glibc.close(file) }
     var status = stat()
-    guard fstat(file, &status) == 0 else { return nil }
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
     var count = 0
     while count < bytes.count {

@@ -94,4 +94,12 @@ extension QueueStore {
     }
     return isWhole ? .done : .nothingToDo
   }
+
+  /// Copies the log into the database and cuts it, at the end of the process: what was deleted is overwritten
+  /// there, while the log would hold it until it is written over (D38). Best effort: where a reader, or the
+  /// disk, keeps it from being done, the next end does it.
+  package func cutLog() {
+    guard damage == nil, !isDoubtful else { return }
+    _ = try? tables.connection.checkpoint(truncating: true, patient: false)
+  }
 }

@@ -26,6 +26,7 @@ struct QueueDirectory: Sendable {
     }
     if status.st_mode & 0o777 != 0o700, fchmod(directory, 0o700) != 0 { throw QueueDirectory.unusable(path) }
     try self.init(existing: path)
+    try requireOwnFiles()
   }
 
   /// A directory that is there, as it is.
@@ -33,6 +34,22 @@ struct QueueDirectory: Sendable {
     guard let real = realpath(path, nil) else { throw QueueDirectory.unusable(path) }
     defer { free(real) }
     self.path = String(cString: real)
+  }
+
+  /// Whoever could write into the directory before it was closed may have put a link there, which would have a
+  /// file elsewhere read, written and given another mode; or a database whose owner can change it any time.
+  private func requireOwnFiles() throws(StoreError) {
+    for suffix in QueueDirectory.databaseSuffixes {
+      let file = databasePath + suffix
+      var status = stat()
+      if lstat(file, &status) != 0 {
+        guard errno == ENOENT else { throw QueueDirectory.unusable(path) }
+        continue
+      }
+      guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+        throw .unusable(reason: "\(file) is not a regular file of this user", errno: 0)
+      }
+    }
   }
 
   /// What goes wrong here shows when the directory itself is made.
@@ -99,6 +116,7 @@ struct QueueDirectory: Sendable {
     var aside = "\(QueueDirectory.databaseName).damaged-\(wall)"
     while access("\(path)/\(aside)", F_OK) == 0 { aside += "-again" }
     // The log goes first: a log left beside a new database would be taken for that one's.
+    try closeDatabaseFiles()
     for suffix in QueueDirectory.databaseSuffixes
     where rename(databasePath + suffix, "\(path)/\(aside)\(suffix)") != 0 && errno != ENOENT {
       throw QueueDirectory.unusable(path)
@@ -125,7 +143,9 @@ struct QueueDirectory: Sendable {
   /// Has the next start look at the whole database. Best effort: without the note the damage is met again
   /// where it is.
   func noteDamage(_ message: String) {
-    let file = open(damagePath, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    // Without waiting: a FIFO in its place must not hold up anything, here and below.
+    let flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+    let file = open(damagePath, flags, 0o600)
     guard file >= 0 else { return }
     defer { close(file) }
     let text = Array(message.utf8.prefix(1000))
@@ -134,7 +154,7 @@ struct QueueDirectory: Sendable {
 
   /// What an earlier process noted, or nil.
   func notedDamage() -> String? {
-    let file = open(damagePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+    let file = open(damagePath, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var bytes = [UInt8](repeating: 0, count: 1000)

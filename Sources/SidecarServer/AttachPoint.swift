@@ -47,12 +47,15 @@ final class AttachPoint {
     return .connected(arrived)
   }
 
-  /// A connection to the process that owns `directory`; nil when none listens there.
+  /// A connection to the process that owns `directory`; nil when none listens there, or one of another user:
+  /// it would be told requests, headers included.
   static func connect(to directory: String) -> Int32? {
     guard let folder = try? open(directory), let made = try? makeSocket() else { return nil }
     defer { close(folder) }
     _ = fcntl(made, F_SETFL, 0)
-    guard var address = try? address(in: folder), call(Glibc.connect, made, &address) else {
+    guard var address = try? address(in: folder), call(Glibc.connect, made, &address),
+      clinux_peer_user(made) == Int64(geteuid())
+    else {
       close(made)
       return nil
     }

@@ -1,4 +1,5 @@
 import Glibc
 
 StandardStreams.fillGaps()
+CoreFiles.forbid()
 exit(CommandLineTool.run(CommandLine.arguments))
