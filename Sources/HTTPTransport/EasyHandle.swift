@@ -25,6 +25,7 @@ final class EasyHandle {
   ) throws(TransferFailure) {
     curl_easy_reset(pointer)
     refusal = nil
+    try requireFiles(of: settings, for: exchange.url)
     setRequest(exchange)
     setBehaviour(exchange)
     setConnection(exchange.url, settings)
@@ -124,6 +125,23 @@ final class EasyHandle {
     if let keyFile = credentials.keyFile { set(CURLOPT_SSLKEY, keyFile) }
     if !credentials.pinnedPublicKeys.isEmpty {
       set(CURLOPT_PINNEDPUBLICKEY, credentials.pinnedPublicKeys.joined(separator: ";"))
+    }
+  }
+
+  /// libcurl opens these files on the loop's thread: a FIFO would hold up every transfer until somebody
+  /// writes into it. A file that is missing is left to libcurl, which names it.
+  private func requireFiles(
+    of settings: ConnectionSettings, for url: RequestURL
+  ) throws(TransferFailure) {
+    guard url.text.hasPrefix("https:") || settings.proxy?.hasPrefix("https:") == true else { return }
+    let credentials = settings.hosts[url.host]
+    for (file, name) in [
+      (settings.caFile, "certificate authorities"), (credentials?.certFile, "client certificate"),
+      (credentials?.keyFile, "client key"),
+    ] {
+      var status = stat()
+      guard let file, stat(file, &status) == 0, status.st_mode & S_IFMT != S_IFREG else { continue }
+      throw TransferFailure(.beforeRequest, "TLS: \(name): not a regular file")
     }
   }
 

@@ -12,6 +12,8 @@ from endtoend import deadline
 from endtoend.frames import RPCError
 from endtoend.requests import enqueue
 
+# Once is enough.
+NEVER = {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}
 PING = b'{"jsonrpc":"2.0","id":"%d","method":"ping"}\n'
 
 
@@ -170,3 +172,20 @@ def test_a_file_07_a_host_that_wants_every_descriptor_gets_answers(start, tmp_pa
     answers = [sidecar.answer(id, 60) for id in asked]
     assert all("result" in answer or answer["error"]["data"]["code"] == "E_STORAGE" for answer in answers)
     deadline.until("rows", lambda: len(sidecar.rows()) == sum("result" in answer for answer in answers))
+
+
+@pytest.mark.parametrize("name", ["caFile", "certFile", "keyFile"])
+def test_d24_a_fifo_for_tls_holds_up_nobody(sidecar, server, certificate, tmp_path, name):
+    """D24: libcurl would wait for a writer on the thread of every transfer; the entry that needs the file
+    fails as `network` and says which it is."""
+    fifo = str(tmp_path / "fifo")
+    os.mkfifo(fifo)
+    own = {"certFile": certificate.path, "keyFile": certificate.key, name: fifo}
+    authority = own.pop("caFile", certificate.path)
+    tls = {"caFile": authority, "hosts": {"127.0.0.1": own}}
+    sidecar.call("configure", tls=tls)
+    enqueue(sidecar, server.url("/x").replace("http:", "https:"), id="a", retry={"backoff": NEVER})
+    attempt = sidecar.event("attempt", id="a")
+    assert attempt["errorKind"] == "network" and "not a regular file" in attempt["errorMessage"]
+    enqueue(sidecar, server.url("/small"), id="b")
+    assert sidecar.settled("b")["kind"] == "completed"

@@ -101,6 +101,31 @@ def test_d22_an_answer_that_drips_for_ever_is_given_up(sidecar, server):
     assert "responseMs" in sidecar.event("attempt", id="a")["errorMessage"]
 
 
+PLANTED = OK + b"X-Planted: 1\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize("answer", [
+    OK + b"Content-Length: 2\r\n\r\nok" + PLANTED, OK + b"Content-Length: 0\r\n\r\n" + PLANTED * 100,
+    CHUNKED + b"0\r\n\r\n" + PLANTED, b"HTTP/1.1 204 No\r\n\r\n" + PLANTED,
+    OK + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + PLANTED,
+    OK + b"Content-Length: 2\r\nContent-Length: 9\r\n\r\nok" + PLANTED,
+    OK + b"Content-Length: 99999999999999999999999\r\n\r\nok" + PLANTED,
+    OK + b"Content-Length: -1\r\n\r\nok" + PLANTED, OK + b"Transfer-Encoding: xchunked\r\n\r\n" + PLANTED],
+    ids=["length", "many", "chunks", "no body", "both", "two lengths", "huge", "negative", "unknown"])
+def test_d18_an_answer_that_was_not_asked_for_is_no_answer(sidecar, server, answer):
+    """D18: what comes behind an answer, or beside a framing that says two things, is never the answer to the
+    next request on that connection."""
+    server.on("/first", rawserver.raw_reply(answer, close=False))
+    server.on("/second", rawserver.reply(200, [("X-Real", "1")]))
+    for id, path in (("a", "/first"), ("b", "/second"), ("c", "/second")):
+        enqueue(sidecar, server.url(path), id=id, retry={"backoff": NEVER}, timeouts={
+            "connectMs": 5000, "stallMs": 1000, "responseMs": 2000})
+        sidecar.event("attempt", id=id)
+    for id in ("b", "c"):
+        headers = sidecar.event("attempt", id=id)["responseHeaders"]
+        assert headers.get("x-real") == "1" and "x-planted" not in headers
+
+
 @pytest.mark.parametrize("location", [
     "data:text/plain,x", "javascript:1", "http+unix://%2Ftmp%2Fs/", "unix:/tmp/s",
     "file://localhost/etc/passwd", "//user:pass@127.0.0.1:1/", "http://user@127.0.0.1/", "http://",
@@ -167,6 +192,21 @@ def test_d46_a_value_of_an_answer_leads_to_no_other_place(sidecar, server, value
         assert (outcome["error"]["errorKind"], later) == ("dependency", [])
     else:
         assert later == [target] and b"X-Injected: 1" not in server.seen()[-1].head
+
+
+@pytest.mark.parametrize("body", [
+    b"[" * 500_000, b'{"id":' * 100_000, b'{"id":"\xff\xfe"}', b'{"id":"a',
+    b'{"id":1' + b"0" * 500_000 + b"]", b"\x00" * 1000, b""], ids=["arrays", "objects", "no UTF-8", "half", "number", "zeros", "nothing"])
+def test_d46_a_mad_answer_has_no_values(sidecar, server, body):
+    """D46: it is kept as it came, and whoever waits for a value of it settles `dependency`."""
+    server.on("/first", rawserver.reply(200, body=body))
+    sidecar.call("enqueueAll", entries=[
+        {"id": "a", "key": "k", "request": {"url": server.url("/first")}},
+        {"id": "b", "key": "k", "bind": {"v": {"entry": "a", "pointer": "/id"}},
+         "request": {"url": server.url("/users/{v}")}}])
+    assert sidecar.settled("a")["kind"] == "completed"
+    assert sidecar.settled("b")["error"]["errorKind"] == "dependency"
+    assert len(server.seen()) == 1
 
 
 def test_d46_a_value_chooses_a_host_only_where_that_was_said(sidecar, server):
