@@ -21,6 +21,8 @@ def test_d38_no_request_header_comes_back(start, server, directory, command, for
     """D38: not by a frame of any call or event, to the host that gave it or another; nor the password of a
     proxy; nor any of it in the log, at its most detailed, or in what commands print."""
     sidecar = start("--log-level", "debug", "--log-format", form)
+    # It owns the queue, so it has to be there first.
+    sidecar.call("ping")
     other = start("--log-level", "debug", "--log-format", form, log=f"{directory}.second")
     for host in (sidecar, other):
         host.subscribe()

@@ -196,7 +196,8 @@ def test_d46_a_value_of_an_answer_leads_to_no_other_place(sidecar, server, value
 
 @pytest.mark.parametrize("body", [
     b"[" * 500_000, b'{"id":' * 100_000, b'{"id":"\xff\xfe"}', b'{"id":"a',
-    b'{"id":1' + b"0" * 500_000 + b"]", b"\x00" * 1000, b""], ids=["arrays", "objects", "no UTF-8", "half", "number", "zeros", "nothing"])
+    b'{"id":1' + b"0" * 500_000 + b"]", b"\x00" * 1000, b""],
+    ids=["arrays", "objects", "no UTF-8", "half", "number", "zeros", "nothing"])
 def test_d46_a_mad_answer_has_no_values(sidecar, server, body):
     """D46: it is kept as it came, and whoever waits for a value of it settles `dependency`."""
     server.on("/first", rawserver.reply(200, body=body))
