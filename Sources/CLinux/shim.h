@@ -85,8 +85,8 @@ static inline int clinux_unix_address(const char *path, struct sockaddr_un *addr
   return 1;
 }
 
-// The user at the far end of a socket of the file system, at the time when it connected or listened; -1 when it cannot be
-// told. Laid out as struct ucred, which needs _GNU_SOURCE.
+// The user at the far end of a socket of the file system, at the time when it connected or listened; -1 when
+// it cannot be told. Laid out as struct ucred, which needs _GNU_SOURCE.
 static inline long long clinux_peer_user(int descriptor) {
   struct { pid_t process; uid_t user; gid_t group; } peer;
   socklen_t size = sizeof peer;

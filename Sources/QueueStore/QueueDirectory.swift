@@ -36,8 +36,8 @@ struct QueueDirectory: Sendable {
     self.path = String(cString: real)
   }
 
-  /// Whoever could write into the directory before it was closed may have put a link there, which would have a
-  /// file elsewhere read, written and given another mode; or a database whose owner can change it any time.
+  /// Whoever could write into the directory before it was closed may have put a link there, which would have
+  /// a file elsewhere read, written and given another mode; or a database whose owner can change it any time.
   private func requireOwnFiles() throws(StoreError) {
     for suffix in QueueDirectory.databaseSuffixes {
       let file = databasePath + suffix
