@@ -10,6 +10,8 @@ from drills.storm import Storm
 
 NAME, CYCLES = "faults", 400
 ASKS = 14
+# Seconds that a run without faults may take, on a machine that does much else.
+PATIENCE = 60
 # One of so many cycles has short writes in place of failing calls.
 SHORT = 8
 # What a sidecar may say at its end: 73, the directory cannot be used; 127 is the loader's, which opens too.
@@ -20,7 +22,7 @@ def drill(options, result):
     injection.need_strace()
     library = injection.preload(options.folder)
     folder = options.folder
-    counts = quiet_run(options, folder / "quiet")
+    counts, usual = quiet_run(options, folder / "quiet")
     faults = injection.every(counts, options.chance("faults"))
     for cycle in range(options.cycles):
         options.folder = folder / str(cycle)
@@ -33,10 +35,11 @@ def drill(options, result):
             fault = next(faults)
             doing, how = str(fault), {"under": fault.under(options.folder / "trace")}
         with command.naming(f"cycle {cycle}", doing):
-            storm = run(options, cycle, how)
+            # Not for long, since what waits for a disk that has failed for good would wait for ever.
+            storm = run(options, cycle, how, usual * options.chance("span", cycle).uniform(0.5, 1.5))
             faults_before = len(result.faults)
             # What says that the file cannot be opened or read is right.
-            unreadable = {"E_FILE_MISSING"} if doing.startswith(("openat", "pread64")) else set()
+            unreadable = {"E_FILE_MISSING"} if doing.startswith(injection.OF_A_SOURCE) else set()
             storm.judge(result, ends=ENDS, refusals=REFUSALS | unreadable)
             result.faults[faults_before:] = [
                 f"cycle {cycle}, {doing}: {text}" for text in result.faults[faults_before:]]
@@ -49,23 +52,27 @@ def drill(options, result):
 
 
 def quiet_run(options, folder):
-    """How often each call is made when nothing fails."""
+    """How often each call is made when nothing fails, and how many seconds that takes."""
     options.folder = folder
     folder.mkdir()
     trace = folder / "trace"
+    began = time.monotonic()
     run(options, "quiet", {"under": ["strace", "-f", "--seccomp-bpf", "-o", str(trace), "-e",
-                                     f"trace={','.join(injection.ERRORS)}"]})
-    return injection.calls(trace)
+                                     "trace=%file,%desc,?socket"]}, PATIENCE)
+    counts = injection.calls(trace)
+    overlooked = injection.overlooked(counts)
+    assert not overlooked, f"calls that no fault is planned for: {overlooked}"
+    return counts, time.monotonic() - began
 
 
-def run(options, cycle, how):
+def run(options, cycle, how, seconds):
     """One host enqueues a little of everything while `how` makes things fail; then nothing fails any more."""
     chance = options.chance("run", cycle)
     server = RoughServer(f"{options.seed}:{cycle}", failing=10, terminal=2)
     storm = Storm(options, server, wishes=("exit",))
     try:
         host = storm.spawn(most=ASKS, rate=500, forks=False, cancels=0.1, **how)
-        until_quiet(storm, host, chance.uniform(0.8, 2.5))
+        until_quiet(storm, host, seconds)
         storm.befall(chance.choice(["everybody killed", "sidecar terminated", "owner killed"]))
         storm.clear()
         server.be_kind()

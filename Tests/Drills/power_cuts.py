@@ -7,7 +7,7 @@ import time
 from drills import command
 from drills.disks import Disk
 from drills.roughserver import RoughServer
-from drills.storm import Storm, until_owned
+from drills.storm import Storm, until_accepted
 
 NAME, CYCLES = "power cuts", 500
 KINDS = ("ext4", "xfs")
@@ -15,6 +15,8 @@ KINDS = ("ext4", "xfs")
 ROUND = 50
 # The share of cycles in which an ext4 turns read-only after an error and is repaired, in place of a cut.
 READ_ONLY = 0.25
+# How many answers a cut waits for at most; hosts ask for some tens of entries a second.
+MOST_ACCEPTED = 24
 # 73: the directory cannot be used. SIGBUS: a page of the mapped -shm file that the dead disk does not give.
 ENDS = {0, -9, 73, -signal.SIGBUS}
 
@@ -38,30 +40,30 @@ def one_round(options, result, kind, cycles):
     storm = Storm(options, server, wishes=("exit",), directory=disk.place / "queue", largest=60_000)
     try:
         for _ in range(cycles):
-            # A queue that is stopped in its first moments too, so often without a host's wait.
             storm.spawn(forks=False)
             if chance.random() < 0.3:
                 storm.spawn(forks=False)
+            # A queue is stopped in its first moments too; most have answered something, on any machine.
             if chance.random() < 0.8:
-                until_owned(storm)
-            time.sleep(chance.uniform(0.0, 0.3))
+                until_accepted(storm, chance.randint(1, MOST_ACCEPTED))
+            time.sleep(chance.uniform(0.0, 0.1))
+            # A real cut ends the processes too. A sync that is under way when a file system stops may return
+            # 0 and its data be lost (README.md). So what was answered before counts, and nothing after.
             if disk.can_turn_read_only and chance.random() < READ_ONLY:
-                begin = time.monotonic()
-                disk.turn_read_only()
-                # Who is refused asks again meanwhile.
-                time.sleep(chance.uniform(0.0, 0.5))
-                storm.befall("everybody killed", "all hosts killed")
-                disk.unmount()
-                # A sync that is under way when ext4 meets its error may return 0, and its data be lost (Linux
-                # 6.18, by plain writes too). So what was answered before counts, and nothing after.
-                storm.doubts.append((begin, time.monotonic()))
+                with storm.doubting():
+                    disk.turn_read_only()
+                    # Who is refused asks again meanwhile.
+                    time.sleep(chance.uniform(0.0, 0.5))
+                    storm.befall("everybody killed", "all hosts killed")
+                    disk.unmount()
                 disk.repair()
                 result.count(f"{kind} turned read-only")
             else:
-                disk.cut_power()
-                time.sleep(chance.choice([0, 0, 0.05]))
-                storm.befall("everybody killed")
-                disk.unmount()
+                with storm.doubting():
+                    disk.cut_power()
+                    time.sleep(chance.choice([0, 0, 0.05]))
+                    storm.befall("everybody killed")
+                    disk.unmount()
                 result.count(f"cuts on {kind}")
             disk.mount()
             result.cycles += 1

@@ -110,16 +110,36 @@ def test_a_process_that_had_said_nothing_may_end_by_sigterm():
 
 def test_what_was_said_in_doubt_counts_for_nothing():
     """The entry that was accepted then is left out, an acknowledgement of then may be undone."""
-    lines, entries = ledger.without([*GOOD, outcome(8, deliveries=2)], 5.5, 7)
+    lines, entries = ledger.without([*GOOD, outcome(8, deliveries=2)], ledger.Doubt(5.5, 7))
     assert entries == set() and not compare(lines, *TRIES).doubled
-    lines, entries = ledger.without([ASK, ACCEPTED], 0.5, 7)
+    lines, entries = ledger.without([ASK, ACCEPTED], ledger.Doubt(0.5, 7))
     assert entries == {"a"} and not compare(lines, *TRIES, but=entries).others
     moved = {**ASK, "moves": "/no/such/file"}
     assert compare([moved]).lost
-    lines, entries = ledger.without([moved], -1, 0.5)
+    lines, entries = ledger.without([moved], ledger.Doubt(-1, 0.5))
     assert entries == {"a"} and not compare(lines, but=entries).lost
-    lines, entries = ledger.without(GOOD, -1, 0.5)
+    lines, entries = ledger.without(GOOD, ledger.Doubt(-1, 0.5))
     assert entries == set() and lines == GOOD, "accepted afterwards, it counts"
+
+
+def test_what_was_under_way_when_the_doubt_began_is_in_doubt():
+    """A call without an answer, on a connection that lasted; any other keeps its promise."""
+    moved = {**ASK, "moves": "/no/such/file"}
+    lines, entries = ledger.without([moved], ledger.Doubt(0.5, 7, {"h"}))
+    assert entries == {"a"} and not compare(lines, but=entries).lost
+    for before, hosts in ([moved], set()), ([moved, line("ended", 0.2, status=-9)], {"h"}):
+        lines, entries = ledger.without(before, ledger.Doubt(0.5, 7, hosts))
+        assert entries == set() and compare(lines).lost
+
+
+def test_an_outcome_told_in_doubt_comes_again_unless_its_host_asked_to_forget_it():
+    """Whether it was forgotten is not known; without that it has to come."""
+    told, asked = [ASK, ACCEPTED, outcome()], line("ack", 5.5, eventIds=["e"])
+    for lines, is_lost in ([*told, asked], False), (told, True), ([*told, {**asked, "at": 8}], True):
+        lines, entries = ledger.without(lines, ledger.Doubt(4, 7))
+        assert entries == set() and bool(compare(lines, *TRIES).lost) == is_lost
+    lines, _ = ledger.without([*told, asked, outcome(8, deliveries=2)], ledger.Doubt(4, 7))
+    assert not compare(lines, *TRIES).doubled, "an acknowledgement of then may be undone"
 
 
 def test_an_error_may_be_followed_by_another_outcome_only_if_somebody_asked_again():
@@ -146,3 +166,4 @@ def test_left_over_bodies_need_a_call_that_came_to_nothing(tmp_path):
     assert invariants.unexplained([copy], [*GOOD, {**refusal, "id": "configure"}])
     source.unlink()
     assert invariants.unexplained([moved], [cut])
+    assert not invariants.unexplained([moved], [cut, ACCEPTED], doubted={"a"})

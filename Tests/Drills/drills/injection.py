@@ -8,23 +8,43 @@ import subprocess
 
 from .command import Skipped
 
+# What may fail with something on its way to a file, whatever it is called on other machines.
+WRITTEN, LOOKED_AT = ("EIO", "ENOSPC", "EROFS"), ("EIO",)
 # What the store calls, and what each may fail with.
 ERRORS = {
     "pwrite64": ("EIO", "ENOSPC", "EINTR", "EROFS"),
     "write": ("EIO", "ENOSPC", "EINTR"),
     "pread64": ("EIO", "EINTR"),
+    "read": ("EIO", "EINTR"),
+    "getdents64": ("EIO",),
     "fdatasync": ("EIO", "ENOSPC", "EINTR"),
     "fsync": ("EIO", "ENOSPC", "EINTR"),
     "ftruncate": ("EIO", "ENOSPC", "EINTR", "EROFS"),
     "openat": ("EMFILE", "EIO", "ENOSPC", "EINTR", "EROFS"),
     "copy_file_range": ("EIO", "ENOSPC", "EINTR", "ENOSYS"),
-    "linkat": ("EIO", "ENOSPC", "EMLINK", "EXDEV", "EROFS"),
-    "link": ("EIO", "ENOSPC", "EMLINK", "EXDEV", "EROFS"),
-    "rename": ("EIO", "ENOSPC", "EROFS"),
-    "unlink": ("EIO", "EROFS", "EINTR"),
-    "unlinkat": ("EIO", "EROFS", "EINTR"),
-    "mkdir": ("EIO", "ENOSPC", "EROFS"),
+    "linkat": (*WRITTEN, "EMLINK", "EXDEV"),
+    "link": (*WRITTEN, "EMLINK", "EXDEV"),
+    **dict.fromkeys(("rename", "renameat", "renameat2", "mkdir", "mkdirat"), WRITTEN),
+    **dict.fromkeys(("unlink", "unlinkat"), ("EIO", "EROFS", "EINTR")),
+    **dict.fromkeys(("chmod", "fchmod", "fchmodat", "fchown"), ("EIO", "EPERM", "EROFS")),
+    **dict.fromkeys(("newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "readlink",
+                     "readlinkat"), LOOKED_AT),
+    # SQLite's locks, and ours.
+    "fcntl": ("ENOLCK", "EINTR"),
+    "flock": ("ENOLCK", "EINTR"),
+    # A reflink among them.
+    "ioctl": ("EIO", "ENOSPC", "EINTR"),
+    **dict.fromkeys(("socket", "eventfd2", "timerfd_create", "epoll_create1"), ("EMFILE",)),
 }
+# Calls with a path or a descriptor that no disk makes fail: of sockets, pipes and timers, of memory, of the
+# start, and those that only move a number.
+BEYOND = frozenset(
+    "accept accept4 bind brk close connect dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_wait "
+    "execve exit getpeername getsockname getsockopt listen lseek mmap munmap pidfd_open pidfd_send_signal "
+    "pipe2 poll ppoll pselect6 recvfrom recvmsg select sendmmsg sendmsg sendto setsockopt shutdown "
+    "signalfd4 socketpair timerfd_create timerfd_settime writev readv uname getcwd chdir prlimit64 futex".split())
+# What a file of the caller's is looked at by.
+OF_A_SOURCE = ("openat", "pread64", "read", "newfstatat", "fstat", "statx", "copy_file_range")
 # Once; for a time; for good.
 SPANS = ("{0}", "{0}..{1}", "{0}+")
 WINDOW = 25
@@ -68,6 +88,11 @@ def calls(trace):
     names = re.compile(r"^\d+ +(\w+)\(", re.M)
     text = pathlib.Path(trace).read_text(encoding="utf-8", errors="replace")
     return collections.Counter(names.findall(text))
+
+
+def overlooked(counts):
+    """Calls of a run for which there is no fault and no reason to have none."""
+    return sorted(set(counts) - set(ERRORS) - BEYOND)
 
 
 def every(counts, chance, reach=1.2):

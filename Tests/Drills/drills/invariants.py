@@ -42,6 +42,8 @@ class Story:
         self.cancelled = None
         self.attempts = 0
         self.outcomes = []
+        # An outcome was told that counts for nothing else.
+        self.is_over = False
         self.acked = None
 
     @property
@@ -74,6 +76,8 @@ def stories(lines):
         elif line["what"] == "outcome":
             owner[line["eventId"]] = line["id"]
             story.outcomes.append(line)
+        elif line["what"] == "over":
+            story.is_over = True
     return found
 
 
@@ -110,14 +114,15 @@ def _compare_one(findings, id, story, requests, counts_attempts):
     findings.accepted += bool(story.accepted)
     findings.outcomes += len(story.events)
     # What has settled is dropped by a cancel, with an outcome that nobody has seen yet (B111).
-    if story.accepted and not story.outcomes and not story.cancel:
+    if story.accepted and not story.outcomes and not story.is_over and not story.cancel:
         findings.lost.append(f"{id}: accepted, and no outcome came")
     if len(story.events) > 1:
         findings.doubled.append(f"{id}: {len(story.events)} outcomes: {story.outcomes}")
     for ask in story.asks:
         if ask["moves"] and story.accepted and os.path.exists(ask["moves"]):
             findings.others.append(f"{id}: a file that was moved in still has its old name")
-        if ask["moves"] and not story.outcomes and not requests and not os.path.exists(ask["moves"]):
+        if (ask["moves"] and not story.accepted and not story.outcomes and not requests
+                and not os.path.exists(ask["moves"])):
             findings.lost.append(f"{id}: not accepted, and the file that was to be moved is gone")
     for request in requests:
         if request.is_whole and request.digest != story.asks[0]["bodies"][request.part]:
@@ -182,13 +187,13 @@ def bodies(directory):
     return [path for path in directory.glob("bodies-*/*") if path.is_file()]
 
 
-def unexplained(left, lines):
+def unexplained(left, lines, doubted=()):
     """Bodies that may not be left over. An enqueue that a kill left unanswered, or that a failing disk
     refused, may leave one; what was moved in stays, and then the caller has the file still, or the queue took
-    it after all when it was asked again (D37)."""
+    it after all when it was asked again (D37). Of the entries `doubted` nothing is known."""
     known = stories(lines)
-    without = [story.asks[0] for story in known.values()
-               if story.asks and not story.accepted and not story.outcomes]
+    without = [story.asks[0] for id, story in known.items()
+               if story.asks and (id in doubted or not story.accepted and not story.outcomes)]
     # A client may be refused its configure too, which leaves no body.
     refused = [line["id"] for line in lines if line["what"] == "refused" and known[line["id"]].asks]
     most = len(without) + len(refused)
@@ -196,7 +201,7 @@ def unexplained(left, lines):
     if len(left) > most:
         found.append(f"{len(left)} bodies are left over by {most} calls that came to nothing")
     sources = {digest_of(ask["moves"]) for ask in without if ask["moves"] and os.path.exists(ask["moves"])}
-    sources |= {known[id].asks[0]["source"] for id in refused}
+    sources |= {known[id].asks[0]["source"] for id in (*refused, *doubted)}
     return found + [f"a body is left over, and its source is gone: {path}" for path in left
                     if path.name.startswith("moved-") and digest_of(path) not in sources]
 

@@ -10,7 +10,7 @@ Each line is an object with `what`, `at` (the machine's monotonic clock, one for
 | cancel, cancelled | `id`: asked, answered |
 | seen | `id`, `attempts`, `requestId` of an attempt event or of a row |
 | outcome | `id`, and what `settled` holds of `eventId kind attempts deliveries requestId status` |
-| acked | `eventIds`: answered |
+| ack, acked | `eventIds`: asked, answered |
 | ended | `status` of a sidecar, `said`: how many lines it wrote |
 | fault | `text`: something that may not be |
 """
@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import time
+import typing
 
 
 class Ledger:
@@ -32,20 +33,48 @@ class Ledger:
         os.write(self._file, line.encode() + b"\n")
 
 
-def without(lines, begin, end):
-    """The lines as if nobody could rely on what was said in between. An enqueue that was accepted then is
-    left out altogether, as is one that was asked for then and never accepted; so are outcomes and
-    acknowledgements of that time. Also the ids of those enqueues."""
-    def is_between(line):
-        return begin <= line["at"] <= end
+class Doubt(typing.NamedTuple):
+    """A stretch of time in which a disk said what was not so, and the names of the hosts that lived when it
+    began."""
 
-    def is_meant(line):
-        return is_between(line) and line["what"] in ("accepted", "outcome", "acked", "cancelled")
-    accepted = [line for line in lines if line["what"] == "accepted"]
-    entries = {line["id"] for line in accepted if is_between(line)}
-    entries |= {line["id"] for line in lines if is_between(line) and line["what"] == "ask"} - {
-        line["id"] for line in accepted}
-    return [line for line in lines if not is_meant(line) and line.get("id") not in entries], entries
+    begin: float
+    end: float
+    hosts: frozenset = frozenset()
+
+    def covers(self, line):
+        return self.begin <= line["at"] <= self.end
+
+
+def without(lines, doubt):
+    """The lines as if nobody could rely on what was said in a doubt: outcomes and answers of then are left
+    out. An entry that was accepted then, or whose enqueue was under way and never accepted, is left out
+    altogether. Also the ids of those entries.
+
+    An outcome that was told then, and that its host asked to be forgotten, may have been: `over` stays of it.
+    """
+    entries = {line["id"] for line in lines if line["what"] == "accepted" and doubt.covers(line)}
+    entries |= _under_way(lines, doubt) - {line["id"] for line in lines if line["what"] == "accepted"}
+    asked = {event for line in lines if line["what"] in ("ack", "acked") and doubt.covers(line)
+             for event in line["eventIds"]}
+    kept = []
+    for line in lines:
+        if line.get("id") in entries:
+            continue
+        if doubt.covers(line) and line["what"] in ("accepted", "outcome", "acked", "cancelled"):
+            if line["what"] == "outcome" and line["eventId"] in asked:
+                kept.append({**line, "what": "over"})
+        else:
+            kept.append(line)
+    return kept, entries
+
+
+def _under_way(lines, doubt):
+    """Ids that were asked for in a doubt, or before it on a connection that lasted until then."""
+    ended = {line["host"]: line["at"] for line in lines
+             if line["what"] == "ended" and line["at"] < doubt.begin}
+    return {line["id"] for line in lines if line["what"] == "ask" and (
+        doubt.covers(line) or line["host"] in doubt.hosts
+        and ended.get(line["host"], -1) < line["at"] < doubt.begin)}
 
 
 def of_outcome(event):

@@ -51,7 +51,7 @@ class Storm:
         self.hosts = []
         self.count = 0
         self.befell = {}
-        # Stretches of time in which the disk said what was not so, and the entries that were accepted then.
+        # When the disk said what was not so, and the entries of which therefore nothing is known.
         self.doubts, self.doubted = [], set()
         self.last_under = ()
 
@@ -63,20 +63,32 @@ class Storm:
             "name": name, "seed": f"{self.seed}:{name}", "binary": self.binary,
             "directory": str(self.directory), "folder": str(self.folder), "url": self.server.url,
             "wish": self.chance.choice(self.wishes), "window": self.chance.choice([1, 8, 64]),
-            "forks": self.chance.random() < 0.25, **self.settings, **settings}))
+            "forks": self.chance.random() < 0.25, "parent": os.getpid(), **self.settings, **settings}))
         return self.hosts[-1]
 
     def lines(self):
         """The ledgers of the hosts, without what was said while nothing could be relied upon."""
         lines = ledger.read(self.folder)
-        for begin, end in self.doubts:
-            lines, entries = ledger.without(lines, begin, end)
+        for doubt in self.doubts:
+            lines, entries = ledger.without(lines, doubt)
             self.doubted |= entries
         return lines
+
+    @contextlib.contextmanager
+    def doubting(self):
+        """What is said inside is no promise."""
+        begin, hosts = time.monotonic(), frozenset(host.settings["name"] for host in self.hosts)
+        yield
+        self.doubts.append(ledger.Doubt(begin, time.monotonic(), hosts))
 
     def asked(self):
         """How many enqueues were begun, by all hosts so far."""
         return sum(path.read_bytes().count(b'"what": "ask"') for path in self.folder.glob("h*.ledger"))
+
+    def accepted_now(self):
+        """How many enqueues of the hosts that live were accepted."""
+        places = [self.folder / f"{host.settings['name']}.ledger" for host in self.hosts]
+        return sum(place.read_bytes().count(b'"what": "accepted"') for place in places if place.exists())
 
     # What befalls them
 
@@ -195,7 +207,7 @@ class Storm:
         stay = invariants.bodies(self.directory)
         wrong = [f"an interrupted copy is there after a day: {path}" for path in stay
                  if path.name.startswith("body-")]
-        return left, wrong + invariants.unexplained(left, ledger.read(self.folder))
+        return left, wrong + invariants.unexplained(left, ledger.read(self.folder), self.doubted)
 
     def _take_all(self, sidecar, taken, seconds):
         sidecar.subscribe("settled", window=1024)
@@ -225,13 +237,16 @@ class Storm:
     def judge(self, result, **how):
         """Adds to the result what the ledgers and the directory show."""
         self.server.check()
+        lines = self.lines()
         left, wrong = self.sweep()
         result.count("bodies of interrupted calls", len(left))
         result.faults += wrong
-        result.add(invariants.compare(self.lines(), self.server, but=self.doubted, **how))
+        result.add(invariants.compare(lines, self.server, but=self.doubted, **how))
         for fault in invariants.ends_well(self.directory):
             result.leftover_processes += fault.startswith("processes")
             result.faults.append(fault)
+        if self.doubts:
+            result.count("entries in doubt", len(self.doubted))
         for what, count in self.befell.items():
             result.count(what, count)
         for fate, count in self.server.fates.items():
@@ -271,3 +286,8 @@ def until_owned(storm):
     """Waits until somebody owns the directory."""
     deadline.until("somebody owns the directory", lambda: (storm.directory / "lock").exists()
                    and holder(storm.directory / "lock"), 30)
+
+
+def until_accepted(storm, count):
+    """Waits until the hosts that live have had so many enqueues accepted."""
+    deadline.until(f"{count} entries are accepted", lambda: storm.accepted_now() >= count, 60)
