@@ -1,9 +1,8 @@
 """Faults of the disk, call by call: the nth write, sync, open, link or delete fails, once, for a time or for
 good; then the queue starts again without faults, and what was answered has to hold. Also short writes."""
-import os
 import time
 
-from drills import command, injection
+from drills import command, injection, ledger
 from drills.invariants import REFUSALS
 from drills.roughserver import RoughServer
 from drills.storm import Storm
@@ -12,6 +11,8 @@ NAME, CYCLES = "faults", 400
 ASKS = 14
 # Seconds that a run without faults may take, on a machine that does much else.
 PATIENCE = 60
+# Seconds in which nothing is said: what is sent is settled by then, for the most part.
+SILENCE = 0.4
 # One of so many cycles has short writes in place of failing calls.
 SHORT = 8
 # What a sidecar may say at its end: 73, the directory cannot be used; 127 is the loader's, which opens too.
@@ -40,7 +41,9 @@ def drill(options, result):
             faults_before = len(result.faults)
             # What says that the file cannot be opened or read is right.
             unreadable = {"E_FILE_MISSING"} if doing.startswith(injection.OF_A_SOURCE) else set()
-            storm.judge(result, ends=ENDS, refusals=REFUSALS | unreadable)
+            # 70: without descriptors for itself a sidecar cannot run.
+            own = {70} if doing.startswith(injection.OF_THE_LOOP) else set()
+            storm.judge(result, ends=ENDS | own, refusals=REFUSALS | unreadable)
             result.faults[faults_before:] = [
                 f"cycle {cycle}, {doing}: {text}" for text in result.faults[faults_before:]]
             if "under" in how:
@@ -60,6 +63,7 @@ def quiet_run(options, folder):
     run(options, "quiet", {"under": ["strace", "-f", "--seccomp-bpf", "-o", str(trace), "-e",
                                      "trace=%file,%desc,?socket"]}, PATIENCE)
     counts = injection.calls(trace)
+    assert counts["fdatasync"], "the run without faults made no sync"
     overlooked = injection.overlooked(counts)
     assert not overlooked, f"calls that no fault is planned for: {overlooked}"
     return counts, time.monotonic() - began
@@ -84,12 +88,15 @@ def run(options, cycle, how, seconds):
 
 
 def until_quiet(storm, host, seconds):
-    """Until everything that was asked for is answered, told and acknowledged, or this time has passed."""
-    ledger = storm.folder / f"{host.settings['name']}.ledger"
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and host.lives:
-        text = ledger.read_text() if os.path.exists(ledger) else ""
-        if text.count('"acked"') >= ASKS - 1:
+    """Until everything that was asked for is answered and nothing more is said, or this time has passed."""
+    place = storm.folder / f"{host.settings['name']}.ledger"
+    end, said, since = time.monotonic() + seconds, 0, time.monotonic()
+    while (now := time.monotonic()) < end and host.lives:
+        lines = ledger.read(storm.folder) if place.exists() else []
+        if len(lines) != said:
+            said, since = len(lines), now
+        answered = {line["id"] for line in lines if line["what"] in ("accepted", "refused")}
+        if len(answered) >= ASKS and now - since > SILENCE:
             return
         time.sleep(0.02)
 

@@ -33,9 +33,11 @@ def failing(sidecar, call, error, trace):
 
 
 @pytest.mark.parametrize("call, error", [
-    ("fdatasync,fsync", "EIO"), ("pwrite64", "EIO"), ("pwrite64,ftruncate", "ENOSPC")])
+    ("fdatasync,fsync", "EIO"), ("pwrite64", "EIO"), ("pwrite64,ftruncate", "ENOSPC"),
+    ("pwrite64,ftruncate,fdatasync,fsync,copy_file_range,?link,linkat,?unlink,unlinkat", "EROFS")])
 def test_d36_a_disk_that_fails_for_a_time(start, server, tmp_path, call, error):
-    """D36: what is answered holds, what is refused may be repeated; the process lives and goes on."""
+    """D36: what is answered holds, what is refused may be repeated; the process lives and goes on. The last
+    is a file system that is read-only for a time."""
     source = tmp_path / "source"
     source.write_bytes(os.urandom(200_000))
     sidecar = start()

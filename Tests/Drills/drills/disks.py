@@ -1,5 +1,7 @@
 """File systems in a file, made and mounted for a drill: they can lose their power, and turn read-only."""
+import ctypes
 import fcntl
+import functools
 import os
 import pathlib
 import shutil
@@ -18,16 +20,29 @@ PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 SIZE = 320 << 20
 
 
+CLONE_NEWNS = 0x20000
+
+
 def need_root():
     if os.geteuid() != 0:
         raise Skipped("mounting a file system takes root")
+
+
+@functools.cache
+def keep_mounts_private():
+    """From now on what this thread and its children mount is seen by nobody else, and goes, with its loop
+    device, when they have ended: also when they are killed."""
+    need_root()
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS):
+        raise Skipped(f"mounts cannot be private here: {os.strerror(ctypes.get_errno())}")
+    subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 
 class Disk:
     """A file system of this kind, mounted at `place`; raises Skipped where none can be had."""
 
     def __init__(self, kind, folder):
-        need_root()
+        keep_mounts_private()
         maker = shutil.which(f"mkfs.{kind}", path=PATH)
         if not maker:
             raise Skipped(f"there is no mkfs.{kind}")

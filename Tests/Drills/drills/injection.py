@@ -10,6 +10,8 @@ from .command import Skipped
 
 # What may fail with something on its way to a file, whatever it is called on other machines.
 WRITTEN, LOOKED_AT = ("EIO", "ENOSPC", "EROFS"), ("EIO",)
+# What a sidecar has descriptors of its own from.
+OF_THE_LOOP = ("socket", "eventfd2", "timerfd_create", "epoll_create1")
 # What the store calls, and what each may fail with.
 ERRORS = {
     "pwrite64": ("EIO", "ENOSPC", "EINTR", "EROFS"),
@@ -34,7 +36,7 @@ ERRORS = {
     "flock": ("ENOLCK", "EINTR"),
     # A reflink among them.
     "ioctl": ("EIO", "ENOSPC", "EINTR"),
-    **dict.fromkeys(("socket", "eventfd2", "timerfd_create", "epoll_create1"), ("EMFILE",)),
+    **dict.fromkeys(OF_THE_LOOP, ("EMFILE",)),
 }
 # Calls with a path or a descriptor that no disk makes fail: of sockets, pipes and timers, of memory, of the
 # start, and those that only move a number.
@@ -42,7 +44,8 @@ BEYOND = frozenset(
     "accept accept4 bind brk close connect dup dup2 dup3 epoll_create1 epoll_ctl epoll_pwait epoll_wait "
     "execve exit getpeername getsockname getsockopt listen lseek mmap munmap pidfd_open pidfd_send_signal "
     "pipe2 poll ppoll pselect6 recvfrom recvmsg select sendmmsg sendmsg sendto setsockopt shutdown "
-    "signalfd4 socketpair timerfd_create timerfd_settime writev readv uname getcwd chdir prlimit64 futex".split())
+    "signalfd4 socketpair timerfd_create timerfd_settime writev readv uname getcwd chdir prlimit64 "
+    "futex".split())
 # What a file of the caller's is looked at by.
 OF_A_SOURCE = ("openat", "pread64", "read", "newfstatat", "fstat", "statx", "copy_file_range")
 # Once; for a time; for good.
