@@ -13,8 +13,6 @@ NAME, CYCLES = "clocks", 60
 HOUR = 3600
 STEPS = (-24 * HOUR, -HOUR, -90, -1, 0, 1, 90, HOUR, 24 * HOUR)
 ROUND = 30
-# What is left settles within the longest backoff and a few failures of it, whatever the clock says.
-SETTLING = 40
 # The wrapper tells of a killed child in its own way.
 ENDS = {0, -9, 1, 9, 137}
 
@@ -65,7 +63,7 @@ def one_round(options, result, cycles):
         storm.clear()
         # Back by a day at last, while hundreds wait: none may wait for that day.
         set_clock(offset, STEPS[0])
-        storm.settle(SETTLING)
+        storm.settle()
         storm.judge(result, ends=ENDS)
     finally:
         storm.abandon()

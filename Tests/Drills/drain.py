@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 from drills import command, invariants, watching
 from endtoend import deadline
@@ -17,17 +18,18 @@ from endtoend.sidecar import Sidecar
 
 NAME, CYCLES, SIZE = "drain", 10, 1 << 30
 UPLOADER = pathlib.Path(__file__).resolve().parent / "drills" / "uploader.py"
-# The sink takes the file in about this many steps of STEP seconds, whatever its size.
+# Past the middle the sink takes the file in this many steps, of at least STEP seconds, whatever its size.
 STEPS, STEP = 80, 0.05
 # Progress comes every 250 ms: five steps of the sink, and this is more than enough slack for a busy machine.
 SOON = 30
 
 
 class Sink:
-    """Reads one request at a pace of its own; `steps` and `taken` tell how far it is."""
+    """Reads one request, no further than it is let; `taken` tells how far it is."""
 
-    def __init__(self, size):
-        self.size, self.steps, self.taken = size, 0, 0
+    def __init__(self, size, share):
+        self.size, self.limit, self.taken = size, int(share * size), 0
+        self.changed = threading.Condition()
         self.hash = hashlib.sha256()
         self.is_whole = threading.Event()
         self.server = RawServer()
@@ -35,20 +37,30 @@ class Sink:
 
     def _take(self, exchange):
         while self.taken < exchange.request.length:
-            piece = exchange.connection.read(1 << 20)
+            with self.changed:
+                self.changed.wait_for(lambda: self.taken < self.limit)
+            piece = exchange.connection.read(min(1 << 20, self.limit - self.taken))
             if not piece:
                 raise Gone
             self.hash.update(piece)
             self.taken += len(piece)
-            while self.steps < self.taken * STEPS // self.size:
-                self.steps += 1
-                exchange.pause(STEP)
         exchange.request.whole = True
         self.is_whole.set()
         exchange.answer()
 
-    def midway(self, share):
-        deadline.until("the upload is under way", lambda: self.taken > share * self.size, 60)
+    def let(self, limit):
+        """It may take so many bytes from now on."""
+        with self.changed:
+            self.limit = min(limit, self.size)
+            self.changed.notify()
+
+    def until_limit(self):
+        deadline.until("the sink has what it is let", lambda: self.taken >= self.limit, 60)
+
+    def step(self):
+        self.let(self.limit + self.size // STEPS)
+        self.until_limit()
+        time.sleep(STEP)
 
 
 def drill(options, result):
@@ -59,10 +71,10 @@ def drill(options, result):
         chance = options.chance("drain", cycle)
         folder = options.folder / str(cycle)
         folder.mkdir()
-        sink = Sink(options.size)
+        sink = Sink(options.size, chance.uniform(0.1, 0.5))
         try:
             with command.naming(f"cycle {cycle}", "comes back" if cycle % 2 else "alone"):
-                pid = killed_midway(options, folder, source, sink, chance.uniform(0.1, 0.5))
+                pid = killed_midway(options, folder, source, sink)
                 result.accepted += 1
                 (comes_back if cycle % 2 else goes_on_alone)(options, folder, sink, pid, result)
                 assert sink.hash.hexdigest() == digest, "other bytes arrived"
@@ -72,6 +84,7 @@ def drill(options, result):
                     result.leftover_processes += fault.startswith("processes")
                     result.faults.append(fault)
         finally:
+            sink.let(sink.size)
             sink.server.close()
             for left in processes_on(folder):
                 os.kill(left, 9)
@@ -89,14 +102,14 @@ def write(source, size):
     return whole.hexdigest()
 
 
-def killed_midway(options, folder, source, sink, share):
+def killed_midway(options, folder, source, sink):
     """The process id of a sidecar whose host was killed with a part of the file sent."""
     settings = {"binary": options.binary, "directory": str(folder / "queue"), "wish": "drain",
                 "url": sink.url, "file": str(source)}
     host = subprocess.Popen([sys.executable, UPLOADER, json.dumps(settings)], stdout=subprocess.PIPE)
     with host.stdout:
         told = json.loads(host.stdout.readline())
-    sink.midway(share)
+    sink.until_limit()
     host.kill()
     host.wait()
     assert sink.taken < sink.size, "the upload was over before the host was killed"
@@ -105,6 +118,7 @@ def killed_midway(options, folder, source, sink, share):
 
 def goes_on_alone(options, folder, sink, pid, result):
     """The file arrives whole, the process ends by itself, and the outcome waits for the next host."""
+    sink.let(sink.size)
     wait_end(pid)
     assert sink.is_whole.is_set(), "it ended before the file was sent"
     first = Sidecar(options.binary, folder / "queue")
@@ -135,12 +149,15 @@ def comes_back(options, folder, sink, pid, result):
         row = host.row("a")
         assert (row["state"], row["attempts"]) == ("running", 1) and row["bytesSent"] > 0, row
         host.subscribe("progress", "settled")
-        before = sink.steps
+        steps = 0
+        while steps < SOON and not host.events("progress", id="a"):
+            sink.step()
+            steps += 1
+        # The sink stands still now: what comes tells of those steps.
         progress = host.event("progress", id="a")
-        assert not sink.is_whole.is_set() and sink.steps - before <= SOON, (
-            f"the first progress came {sink.steps - before} steps of the sink after the subscription")
         assert row["bytesSent"] <= progress["bytesSent"] < progress["totalBytes"] == sink.size, progress
-        result.count("steps until progress", sink.steps - before)
+        result.count("steps until progress", steps)
+        sink.let(sink.size)
         take(host, result)
         assert host.close() == 0
         wait_end(pid)

@@ -17,7 +17,7 @@ REFUSALS = {"E_SHUTDOWN", "E_STORAGE"}
 
 # Seconds that a request may have been on its way to the server's ledger: one that a cancel, or the end of
 # another part, stopped may have come to its socket before. Attempts are counted, so one more shows anyway.
-READING = 1.0
+READING = 5.0
 
 
 @dataclasses.dataclass
