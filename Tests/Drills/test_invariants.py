@@ -67,7 +67,7 @@ def test_a_loss_is_noticed(lines, received):
 @pytest.mark.parametrize("lines, received", [
     ([*GOOD, outcome(eventId="other")], TRIES),
     ([*GOOD, outcome(7, deliveries=2)], TRIES),
-    (GOOD, (*TRIES, request(3, 9))),
+    (GOOD, (*TRIES, request(3, 11))),
 ], ids=["a second outcome", "told after the acknowledgement", "sent after the outcome"])
 def test_what_is_doubled_is_noticed(lines, received):
     """A second outcome, a delivery or a request too many."""
