@@ -2,6 +2,7 @@
 import argparse
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -86,9 +87,12 @@ class Options:
 
     cycles: int
     seed: int
-    binary: str
     folder: pathlib.Path
     size: int = 0
+
+    @functools.cached_property
+    def binary(self):
+        return binary.find()
 
     def chance(self, *words):
         """A generator for one purpose, so that what one draws does not shift what another does."""
@@ -99,7 +103,7 @@ def perform(drill, name, cycles, seed, size=0, keep=False):
     """Runs a drill in a folder of its own, which stays if it failed and is asked to be kept."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"outtray-{name.replace(' ', '-')}-"))
     result = Result(name, seed)
-    options = Options(cycles, seed, binary.find(), folder, size)
+    options = Options(cycles, seed, folder, size)
     began = time.monotonic()
     try:
         drill(options, result)

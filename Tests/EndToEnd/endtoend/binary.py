@@ -10,6 +10,8 @@ def find():
     """The path in OUTTRAY, else the first one that was built."""
     named = os.environ.get("OUTTRAY")
     if named:
+        if not os.access(named, os.X_OK) or os.path.isdir(named):
+            raise FileNotFoundError(f"OUTTRAY names {named}, which cannot be run")
         return str(pathlib.Path(named).resolve())
     for place in BUILT:
         if os.access(ROOT / place, os.X_OK):
