@@ -16,6 +16,8 @@ import traceback
 
 from endtoend import binary
 
+from . import sweeper
+
 COLUMNS = ("drill", "cycles", "accepted", "outcomes", "lost", "doubled after ack", "leftover processes",
            "seconds", "verdict")
 SHOWN_FAULTS = 20
@@ -106,7 +108,8 @@ def perform(drill, name, cycles, seed, size=0, keep=False):
     options = Options(cycles, seed, folder, size)
     began = time.monotonic()
     try:
-        drill(options, result)
+        with sweeper.sweeping(folder):
+            drill(options, result)
     except Skipped as reason:
         result.skipped = str(reason)
     except AssertionError as fault:

@@ -51,8 +51,6 @@ class Settings:
     forks: bool = False
     cancels: float = 0.03
     events: tuple = ("attempt", "state", "settled")
-    # The process whose end is this one's as well; 0 for none.
-    parent: int = 0
     # What else stands in the sidecar's environment, and the command that it runs under.
     env: dict = dataclasses.field(default_factory=dict)
     under: tuple = ()
@@ -66,16 +64,11 @@ class Host:
         self.files = f"{settings.folder}/{settings.name}.files"
         os.makedirs(self.files, exist_ok=True)
         self.sidecar = None
-        self.is_told_to_leave = False
+        self.is_leaving = False
         self.asked = 0
         self.unpatched = 0.0
         self.next_ask = 0.0
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "is_told_to_leave", True))
-
-    @property
-    def is_leaving(self):
-        """Also when the drill was killed, and nobody is left to tell."""
-        return self.is_told_to_leave or self.settings.parent not in (0, os.getppid())
+        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "is_leaving", True))
 
     def run(self):
         while not self.is_leaving:

@@ -63,7 +63,7 @@ class Storm:
             "name": name, "seed": f"{self.seed}:{name}", "binary": self.binary,
             "directory": str(self.directory), "folder": str(self.folder), "url": self.server.url,
             "wish": self.chance.choice(self.wishes), "window": self.chance.choice([1, 8, 64]),
-            "forks": self.chance.random() < 0.25, "parent": os.getpid(), **self.settings, **settings}))
+            "forks": self.chance.random() < 0.25, **self.settings, **settings}))
         return self.hosts[-1]
 
     def lines(self):
