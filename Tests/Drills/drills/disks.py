@@ -70,7 +70,7 @@ class Disk:
     def unmount(self):
         """Once whoever worked on it has ended."""
         deadline.until(f"{self.place} is let go", lambda: subprocess.run(
-            ["umount", self.place], capture_output=True).returncode == 0)
+            ["umount", self.place], capture_output=True).returncode == 0, 60)
         self.is_mounted = False
 
     def cut_power(self):

@@ -215,7 +215,7 @@ def ends_well(directory):
     """Sentences about a directory that everybody has left: processes, lock, database."""
     found = []
     try:
-        deadline.until("", lambda: not processes_on(directory), 20)
+        deadline.until("", lambda: not processes_on(directory), 60)
     except AssertionError:
         found.append(f"processes are left over: {[arguments(pid) for pid in processes_on(directory)]}")
     with open(directory / "lock", "rb") as lock:

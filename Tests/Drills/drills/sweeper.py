@@ -1,5 +1,5 @@
-"""Ends what a drill has started once the drill has ended, by whatever: also when it was killed. Its folder comes
-as a line on stdin, whose end is the drill's."""
+"""Ends what a drill has started once the drill has ended, by whatever: also when it was killed. Its folder
+comes as a line on stdin, whose end is the drill's."""
 import contextlib
 import os
 import pathlib
