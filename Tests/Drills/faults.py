@@ -30,6 +30,7 @@ def drill(options, result):
         options.folder.mkdir()
         if cycle % SHORT == SHORT - 1:
             step = 1 + options.chance("short", cycle).randrange(9)
+            fault = injection.NONE
             doing, how = f"short writes, one in {step}", {
                 "env": {"LD_PRELOAD": str(library), "SHORT_WRITES": str(step)}}
         else:
@@ -41,9 +42,8 @@ def drill(options, result):
             faults_before = len(result.faults)
             # What says that the file cannot be opened or read is right.
             unreadable = {"E_FILE_MISSING"} if doing.startswith(injection.OF_A_SOURCE) else set()
-            # 70: without descriptors for itself a sidecar cannot run.
-            own = {70} if doing.startswith(injection.OF_THE_LOOP) else set()
-            storm.judge(result, ends=ENDS | own, refusals=REFUSALS | unreadable)
+            storm.judge(result, ends=ENDS | injection.ENDS.get(fault.call, set()),
+                        refusals=REFUSALS | unreadable)
             result.faults[faults_before:] = [
                 f"cycle {cycle}, {doing}: {text}" for text in result.faults[faults_before:]]
             if "under" in how:

@@ -46,6 +46,9 @@ BEYOND = frozenset(
     "pipe2 poll ppoll pselect6 recvfrom recvmsg select sendmmsg sendmsg sendto setsockopt shutdown "
     "signalfd4 socketpair timerfd_create timerfd_settime writev readv uname getcwd chdir prlimit64 "
     "futex".split())
+# How a sidecar may end besides: without descriptors of its own it cannot run (70); SQLite takes a lock that
+# fails for one that somebody else has (75).
+ENDS = {**dict.fromkeys(OF_THE_LOOP, {70}), "fcntl": {75}, "flock": {75}}
 # What a file of the caller's is looked at by.
 OF_A_SOURCE = ("openat", "pread64", "read", "newfstatat", "fstat", "statx", "copy_file_range")
 # Once; for a time; for good.
@@ -76,6 +79,10 @@ class Fault:
     @staticmethod
     def happened(trace):
         return trace.exists() and "(INJECTED)" in trace.read_text(encoding="utf-8", errors="replace")
+
+
+# In place of a fault.
+NONE = Fault("", "", 0)
 
 
 def need_strace():
