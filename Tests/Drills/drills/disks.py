@@ -1,4 +1,5 @@
 """File systems in a file, made and mounted for a drill: they can lose their power, and turn read-only."""
+import contextlib
 import ctypes
 import fcntl
 import functools
@@ -72,6 +73,18 @@ class Disk:
         deadline.until(f"{self.place} is let go", lambda: subprocess.run(
             ["umount", self.place], capture_output=True).returncode == 0, 60)
         self.is_mounted = False
+        # The device goes a little later. While it is there the next mount takes it again, with what it has
+        # cached of an image that is being repaired.
+        deadline.until(f"the loop device of {self.image} is let go", lambda: not self._devices(), 60)
+
+    def _devices(self):
+        """The loop devices on this image."""
+        found = []
+        for place in pathlib.Path("/sys/block").glob("loop*/loop/backing_file"):
+            with contextlib.suppress(OSError):  # It went meanwhile.
+                if place.read_text().rstrip("\n") == str(self.image):
+                    found.append(place)
+        return found
 
     def cut_power(self):
         """From now on everything fails; what was not synced is gone after the next mount."""
