@@ -33,6 +33,9 @@ def one_round(options, result, programs, cycles):
             for language, program in programs.items():
                 if not any(host.settings["name"].startswith(language) for host in storm.hosts):
                     storm.hosts.append(clients.Client(storm, language, program, chance.random() < 0.5))
+            # A client whose sidecar has ended starts it again at the next call, and not before.
+            for client in storm.hosts:
+                client.mutate(chance)
             until_owned(storm)
             end = time.monotonic() + chance.uniform(0.3, 1.2)
             while time.monotonic() < end:
