@@ -119,10 +119,15 @@ def every(counts, chance, reach=1.2):
 
 def preload(folder):
     """A library that makes writes short; Skipped where it cannot be built."""
+    return library("shortwrites", folder)
+
+
+def library(name, folder):
+    """Builds one of the libraries beside this file, to be preloaded; Skipped where it cannot be built."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
-        raise Skipped("there is no C compiler for the short writes")
-    library = folder / "shortwrites.so"
-    source = pathlib.Path(__file__).resolve().parent / "shortwrites.c"
-    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    return library
+        raise Skipped(f"there is no C compiler for {name}.c")
+    built = folder / f"{name}.so"
+    source = pathlib.Path(__file__).resolve().parent / f"{name}.c"
+    subprocess.run([compiler, "-O1", "-shared", "-fPIC", "-o", built, source, "-ldl"], check=True)
+    return built
