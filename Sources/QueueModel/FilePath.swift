@@ -1,5 +1,5 @@
 /// An absolute path, byte for byte, without NUL (D29).
-package struct FilePath: Sendable, Equatable {
+package struct FilePath: Sendable, Hashable {
   package let bytes: [UInt8]
 
   package init(bytes: [UInt8]) { self.bytes = bytes }

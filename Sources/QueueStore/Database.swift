@@ -14,16 +14,15 @@ struct Database {
     let connection = try Connection(path: Array(directory.databasePath.utf8), .readWrite)
     let version = try Database.recognise(connection, directory)
     try Database.configure(connection, isNew: version == 0)
-    try Migrations.apply(to: connection, from: version)
-    tables = try Tables(connection)
-    if version > 0 {
-      meta = try tables.meta.required()
-    } else {
-      meta = MetaTable.Content(
-        identity: identity(), turn: 0, bootID: bootID, steadyOffset: 0, last: now)
-      try tables.meta.begin(meta)
-      try connection.sync()
+    try Migrations.apply(to: connection, from: version) { () throws(StoreError) in
+      guard version == 0 else { return }
+      try directory.syncAncestors()
+      try MetaTable(connection).begin(
+        MetaTable.Content(identity: identity(), turn: 0, bootID: bootID, steadyOffset: 0, last: now))
     }
+    if version == 0 { try connection.sync() }
+    tables = try Tables(connection)
+    meta = try tables.meta.required()
     try directory.closeDatabaseFiles()
     // What every start needs is looked at here, so that damage to it is found here.
     _ = try tables.settings.gates()

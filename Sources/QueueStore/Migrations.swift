@@ -7,19 +7,21 @@ enum Migrations {
 
   static let all: [String] = ["\(first)\n\(links)"]
 
-  /// Brings the database to the newest schema, each step in one transaction with its number.
-  static func apply(to connection: Connection, from version: Int64) throws(StoreError) {
-    for number in Int(version)..<all.count {
-      try connection.execute("BEGIN IMMEDIATE")
-      do throws(StoreError) {
-        try connection.execute(all[number])
-        try connection.execute(
-          "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(number + 1)")
-        try connection.execute("COMMIT")
-      } catch {
-        if connection.isInTransaction { try connection.execute("ROLLBACK") }
-        throw error
-      }
+  /// Brings the database to the newest schema. All in one transaction, with what `completing` adds: a schema
+  /// that a crash left without its row in `meta` would look damaged.
+  static func apply(
+    to connection: Connection, from version: Int64, completing: () throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard version < all.count else { return }
+    try connection.execute("BEGIN IMMEDIATE")
+    do throws(StoreError) {
+      for step in all[Int(version)...] { try connection.execute(step) }
+      try connection.execute("PRAGMA application_id = \(applicationID); PRAGMA user_version = \(all.count)")
+      try completing()
+      try connection.execute("COMMIT")
+    } catch {
+      if connection.isInTransaction { try connection.execute("ROLLBACK") }
+      throw error
     }
   }
 

@@ -10,6 +10,8 @@ final class MovedTable {
   private var triedUpTo: Int64 = 0
   /// Notes that nothing is left to do for.
   private(set) var finished: [Int64] = []
+  /// Where their names were.
+  private var folders: Set<FilePath> = []
 
   init(_ connection: Connection) throws(StoreError) {
     insert = Statement(
@@ -61,10 +63,21 @@ final class MovedTable {
         failed.append((source.path, failure))
       } else {
         finished.append(number)
+        folders.insert(source.path.folder)
       }
     }
     if notes.count < limit { triedUpTo = lastNumber }
     return failed
+  }
+
+  /// Makes the removals survive a power cut: a name that came back after its note is deleted would stay.
+  func syncFolders() throws(StoreError) {
+    for folder in folders {
+      if let number = folder.sync() {
+        throw .unusable(reason: "the removal of a moved file's name cannot be synced", errno: number)
+      }
+    }
+    folders.removeAll()
   }
 
   func delete(_ numbers: [Int64]) throws(StoreError) {

@@ -17,6 +17,7 @@ extension QueueStore {
     try removeSources()
     let finished = tables.moved.finished
     guard !finished.isEmpty else { return .nothingToDo }
+    try tables.moved.syncFolders()
     try write(durable: false) { try $0.tables.moved.delete(finished) }
     tables.moved.forgetFinished()
     tables.bodies.namesWereRemoved()

@@ -171,4 +171,22 @@ struct QueueDirectory: Sendable {
     defer { close(directory) }
     if fsync(directory) != 0 { throw QueueDirectory.unusable(path) }
   }
+
+  /// Makes the names that lead to the directory survive a power cut, up to where its file system begins: this
+  /// process, or one that was killed, may have made any of them.
+  func syncAncestors() throws(StoreError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { throw QueueDirectory.unusable(path) }
+    let device = status.st_dev
+    var ancestor = path[...]
+    while let slash = ancestor.lastIndex(of: "/"), ancestor != "/" {
+      ancestor = slash == path.startIndex ? "/" : path[..<slash]
+      let directory = Glibc.open(String(ancestor), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      // One that may not be read was not made here.
+      guard directory >= 0 else { return }
+      defer { close(directory) }
+      guard fstat(directory, &status) == 0, status.st_dev == device else { return }
+      if fsync(directory) != 0 { throw QueueDirectory.unusable(String(ancestor)) }
+    }
+  }
 }

@@ -1,65 +1,63 @@
 """Crash points: a run through every door of the store is written down call by call; what each write, sync, name and
-commit leaves behind when the power goes before or after it is put on a disk, and the queue started on it."""
+commit leaves behind when the power goes before or after it is put on a disk, and the queue started on it. Some runs
+are killed for real.
+
+Fewer --cycles than there are states are a sample, of every kind of call about as many. A fault names its --point and
+its --variant; with --keep the folder of the run stays, and with --recording FOLDER, the same --seed and these two that
+one start is made again.
+"""
 import argparse
 import collections
 import functools
 import json
 import multiprocessing
-import os
 import pathlib
 import shutil
-import signal
-import sys
 
-from drills import aftermath, command, doors, powerloss
+from drills import aftermath, command, doors, injection, powerloss
 
 NAME = "crash points"
-# So many cycles are every state there is; fewer are a sample.
+# So many cycles are every state there is.
 ALL = CYCLES = 1_000_000
 # Of each point so many states in which what was not synced is there in part.
 TORN = 3
 VARIANTS = (*powerloss.PLAIN, *(f"torn {number}" for number in range(TORN)))
 # Starts at a time.
 SIDE_BY_SIDE = 4
+# Of so many states one is left by a process that is killed, and no more of those than that.
+PER_KILL, MOST_KILLS = 40, 60
+KEYS = "keys.json"
+NOTHING = frozenset()
 
 
 class Points:
-    """A recorded run: its records, and a cut before each that changes something, and one at the end."""
+    """A recorded run: its records, and a cut before each that changes something, and one at the end. `missing`:
+    kinds of syncs (see `kind_of_sync`) that are taken as if they had done nothing."""
 
-    def __init__(self, run, seed):
-        self.run, self.seed = run, seed
-        self.records = powerloss.read(run.trace, run.folder)
+    def __init__(self, folder, missing=NOTHING):
+        self.folder, self.missing = folder, missing
+        self.records = powerloss.read(folder / "trace", folder)
         self.story = aftermath.Story(self.records)
-        keys = collections.defaultdict(set)
-        for request in run.server.received:
-            keys[request.entry, request.part].add(request.idempotency_key)
-        # Who is enqueued with another body, or opened again, may have two.
-        self.keys = {of: next(iter(found)) for of, found in keys.items()
-                     if len(found) == 1 and of[0] not in ("replaced", "refused")}
+        self.keys = dict(json.loads((folder / KEYS).read_text()))
         self.cuts = [*(position for position, record in enumerate(self.records)
                        if record.operation in powerloss.KINDS), len(self.records)]
 
-    def kinds(self):
+    def counts(self):
         """How many points there are of each kind."""
-        found = collections.Counter(powerloss.KINDS[self.records[cut].operation] for cut in self.cuts[:-1])
-        found["commit"] = sum(is_commit(record) for record in self.records)
-        return found
+        return collections.Counter(describe(self.records[cut]).split()[0] for cut in self.cuts[:-1])
 
-    def disk(self, ignoring=lambda record, path: False):
-        folder = self.run.folder
-        before = {name: powerloss.File(is_folder=True) for name in ("place", "caller")}
-        numbers = {os.stat(folder / name).st_ino: file for name, file in before.items()}
-        for path in sorted((folder / "originals").iterdir()):
-            before[f"caller/{path.name}"] = numbers[path.stat().st_ino] = powerloss.File(str(path))
-        return powerloss.Disk(before, numbers, ignoring)
+    def disk(self):
+        names = {name: powerloss.File(is_folder=True) for name in ("place", "caller")}
+        numbers = {(self.folder / name).stat().st_ino: file for name, file in names.items()}
+        for path in sorted((self.folder / "originals").iterdir()):
+            names[f"caller/{path.name}"] = numbers[path.stat().st_ino] = powerloss.File(str(path))
+        return powerloss.Disk(names, numbers, lambda path: kind_of_sync(path) in self.missing)
 
-    def shared(self):
-        """What was left of `-shm` at some time."""
-        return [path.read_bytes() for path in (self.run.folder / doors.PLACE).glob("queue.db*-shm")]
-
-    def states(self, chance, ignoring=lambda record, path: False, chosen=None):
+    def states(self, chance, chosen=None):
         """Walks over the cuts: (number, variant, State), of all or of the `chosen` pairs of number and variant."""
-        disk, shared, position = self.disk(ignoring), self.shared(), 0
+        # What was left of it at some time.
+        shared = [path.read_bytes() for path in (self.folder / doors.PLACE).glob("queue.db*-shm")]
+        disk, position = self.disk(), 0
         for number, cut in enumerate(self.cuts):
             for record in self.records[position:cut]:
                 disk.follow(record)
@@ -71,53 +69,84 @@ class Points:
     def different(self, chance):
         """All pairs of number and variant that differ on the disk; of those that do not, the last, when most was
         promised."""
-        return list({state.key(): (number, variant) for number, variant, state in self.states(chance)}.values())
+        return set({state.key(): (number, variant) for number, variant, state in self.states(chance)}.values())
 
     def some(self, count, chance):
         """So many pairs, of every kind of record about as many."""
         by_kind = collections.defaultdict(list)
-        for number, cut in enumerate(self.cuts):
-            by_kind[describe(self, number).split()[0]].append(number)
+        for number in range(len(self.cuts)):
+            by_kind[self.next(number).split()[0]].append(number)
         chosen, kinds = set(), sorted(by_kind)
         while len(chosen) < min(count, len(self.cuts) * len(VARIANTS)):
             chosen.add((chance.choice(by_kind[chance.choice(kinds)]), chance.choice(VARIANTS)))
         return chosen
 
+    def next(self, number):
+        """What would have come after the cut."""
+        cut = self.cuts[number]
+        return describe(self.records[cut]) if cut < len(self.records) else "end"
 
-def is_commit(record):
-    """The head of a frame of the log that ends a transaction."""
-    return (record.operation == powerloss.WRITE and len(record.bytes) == 24 and record.at >= 32
-            and any(record.bytes[4:8]))
+
+def describe(record):
+    """The kind of the call, and of what."""
+    # The head of a frame of the log that ends a transaction.
+    commits = (record.operation == powerloss.WRITE and len(record.bytes) == 24 and record.at >= 32
+               and any(record.bytes[4:8]))
+    return f"{'commit' if commits else powerloss.KINDS[record.operation]} {record.path or record.file}"
+
+
+def kind_of_sync(path):
+    """Of what a sync is, by its path."""
+    name = path.rpartition("/")[2]
+    if name.startswith("queue.db"):
+        return "log" if name.endswith("-wal") else "database"
+    if "/bodies-" in path:
+        return "body" if name.startswith(("body-", "moved-")) else "bodies folder"
+    return "caller's folder" if path.startswith("caller") else (
+        "queue folder" if path == doors.PLACE else "folder above")
+
+
+def record(options, name, kill=None):
+    """Plays the run in a folder of its own. The folder, and whether all of it was played."""
+    folder = options.folder / name
+    folder.mkdir()
+    run = doors.Run(folder, options.binary, kill)
+    is_whole = doors.perform(run)
+    (folder / KEYS).write_text(json.dumps(list(run.keys().items())))
+    return folder, is_whole
 
 
 class Trial:
     """Starts on states, in processes of their own."""
 
-    def __init__(self, points, options, result, ignoring=lambda record, path: False):
-        self.points, self.options, self.result, self.ignoring = points, options, result, ignoring
+    def __init__(self, points, options, result):
+        self.points, self.options, self.result = points, options, result
+        self.preloaded = injection.library("recording", options.folder)
 
     def perform(self, chosen):
         """`chosen`: pairs of a number and a variant."""
         Trial.current = self
         with multiprocessing.get_context("fork").Pool(SIDE_BY_SIDE) as pool:
             # Not far ahead: each state has all of its bytes with it.
-            works, waiting = self._each(chosen), collections.deque()
-            for work in works:
+            waiting = collections.deque()
+            for work in self._each(chosen):
                 waiting.append(pool.apply_async(Trial.one, (work,)))
                 if len(waiting) > 2 * SIDE_BY_SIDE:
-                    self._take(waiting.popleft().get())
+                    self.take(waiting.popleft().get())
             while waiting:
-                self._take(waiting.popleft().get())
+                self.take(waiting.popleft().get())
 
-    def _take(self, found):
-        name, faults, left = found
+    def take(self, found):
+        name, after = found
         self.result.cycles += 1
-        self.result.count("bodies of interrupted calls", left)
-        self.result.faults += [f"{name}: {fault}" for fault in faults]
+        self.result.accepted += after["accepted"]
+        self.result.outcomes += after["outcomes"]
+        self.result.count("bodies of interrupted calls", after["left over"])
+        self.result.faults += [f"{name}: {fault}" for fault in after["faults"]]
 
     def _each(self, chosen):
         seen = set()
-        for number, variant, state in self.points.states(self.options.chance, self.ignoring, chosen):
+        for number, variant, state in self.points.states(self.options.chance, chosen):
             if state.key() not in seen:
                 seen.add(state.key())
                 yield number, variant, state.fill()
@@ -126,49 +155,75 @@ class Trial:
     def one(work):
         number, variant, state = work
         self = Trial.current
-        name = f"--point {number} --variant '{variant}' ({describe(self.points, number)})"
+        name = f"--point {number} --variant '{variant}' (before {self.points.next(number)})"
         folder = self.options.folder / f"state-{number}-{variant.replace(' ', '-')}"
-        promise = self.points.story.promise(self.points.cuts[number])
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        for path in promise.given_up():
-            state.originals.pop(path, None)
         state.make(folder)
-        after = aftermath.Aftermath(
-            self.options.binary, self.points.run.preloaded, folder, promise, self.points.keys)
-        faults = after.judge()
-        if not faults:
+        return name, self.judge(folder, self.points, self.points.cuts[number])
+
+    def judge(self, folder, points, cut):
+        promise = points.story.promise(cut)
+        for path in promise.given_up():
+            (folder / path).unlink(missing_ok=True)
+        found = aftermath.Aftermath(self.options.binary, self.preloaded, folder, promise, points.keys).judge()
+        if not found["faults"]:
             shutil.rmtree(folder)
-        return name, faults, after.left_over
+        return found
+
+    def kill(self, number):
+        """A run that is killed at some call, for real: its disk is as the records have it, and its next start keeps
+        what was promised."""
+        chance = self.options.chance("kill", number)
+        at = f"{chance.choice(('before', 'after'))}:{1 + chance.randrange(len(self.points.cuts) // 2)}"
+        folder, is_whole = record(self.options, f"kill-{number}", at)
+        points, name = Points(folder), f"killed {at}"
+        disk = points.disk()
+        for one in points.records:
+            disk.follow(one)
+        self.result.faults += [f"{name}: {fault}" for fault in differences(
+            disk.cut(powerloss.EVERYTHING).fill(), folder)]
+        self.result.count("runs that came to their end" if is_whole else "runs killed")
+        self.take((name, self.judge(folder, points, len(points.records))))
 
 
-def describe(points, number):
-    """What comes next, had it not been cut."""
-    cut = points.cuts[number]
-    if cut == len(points.records):
-        return "the end"
-    record = points.records[cut]
-    what = "commit" if is_commit(record) else powerloss.KINDS[record.operation]
-    return f"before {what} {record.path or record.file}"
+def differences(state, folder):
+    """What a folder has, and what it should have by the records: no call may have been missed."""
+    real = {str(path.relative_to(folder)): path for top in ("place", "caller")
+            for path in (folder / top).rglob("*") if path.is_file() and not path.name.endswith(powerloss.SHARED)}
+    known = state.files | state.originals
+    found = [f"{path} is there or not" for path in sorted(real.keys() ^ known.keys())]
+    return found + [f"{path} has other bytes" for path, content in state.files.items()
+                    if path in real and real[path].read_bytes() != content]
 
 
-def drill(options, result, point=None, variant=None):
-    run = doors.Run(options.folder, options.binary, options.seed)
-    doors.perform(run)
-    points = Points(run, options.seed)
-    for kind, count in points.kinds().items():
+def drill(options, result, point=None, variant=None, recording=None, missing=NOTHING):
+    points = Points(recording or record(options, "run")[0], missing)
+    if recording:
+        options.folder = recording
+    for kind, count in points.counts().items():
         result.count(f"points: {kind}", count)
+    trial = Trial(points, options, result)
     if point is not None:
-        chosen = {(point, one) for one in VARIANTS if variant in (None, one)}
-    elif options.cycles < ALL:
+        trial.perform({(point, one) for one in VARIANTS if variant in (None, one)})
+        return
+    if options.cycles < ALL:
         chosen = points.some(options.cycles, options.chance("states"))
     else:
-        chosen = set(points.different(options.chance))
+        chosen = points.different(options.chance)
         result.count("states", len(chosen))
-    Trial(points, options, result).perform(chosen)
+    trial.perform(chosen)
+    for number in range(min(MOST_KILLS, len(chosen) // PER_KILL) if not missing else 0):
+        trial.kill(number)
 
 
 def main():
-    command.main(drill, NAME, CYCLES)
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--point", type=int)
+    parser.add_argument("--variant", choices=VARIANTS)
+    parser.add_argument("--recording", type=pathlib.Path)
+    given, others = parser.parse_known_args()
+    command.main(functools.partial(drill, **vars(given)), NAME, CYCLES, arguments=others)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 every kind of body, is killed, starts again, is tidied, ends, and meets a damaged database."""
 import json
 import os
+import signal
 import time
 import urllib.parse
 import uuid
@@ -140,8 +141,8 @@ class Host:
 class Run:
     """The folder of a run: `trace`, the `caller`'s files, the same as `originals`, and the queue's PLACE."""
 
-    def __init__(self, folder, binary, seed, point=None):
-        self.folder, self.binary, self.point = folder, binary, point
+    def __init__(self, folder, binary, kill=None):
+        self.folder, self.binary, self.kill = folder, binary, kill
         self.trace, self.acked = folder / "trace", set()
         self.preloaded = library("recording", folder)
         for name in ("caller", "originals", "place"):
@@ -158,22 +159,36 @@ class Run:
     def surroundings(self):
         return {"LD_PRELOAD": str(self.preloaded), "TRACE": str(self.trace), "STEADY_CTIME": "1",
                 "RECORDED": f"{self.folder}/place:{powerloss.HERE}caller", **self.server.surroundings,
-                **({"KILL": self.point} if self.point else {})}
+                **({"KILL": self.kill} if self.kill else {})}
+
+    def keys(self):
+        """The Idempotency-Key of each entry, or part `entry/part`, that has one for good."""
+        found = {}
+        for request in self.server.received:
+            # Who is enqueued with another body, or opened again, may have two.
+            if request.entry not in ("replaced", "refused"):
+                found.setdefault(f"{request.entry}/{request.part}", request.idempotency_key)
+        return found
 
     def close(self):
         self.server.close()
 
 
 def perform(run):
-    """All of it, start by start."""
+    """All of it, start by start; false when a kill came first."""
     try:
         for phase in (taking, going_on, tidying, damaged):
             host = Host(run, phase.__name__)
             try:
                 phase(run, host)
+            except (AssertionError, BrokenPipeError):
+                if not run.kill or host.sidecar.wait_exit() != -signal.SIGKILL:
+                    raise
+                return False
             finally:
                 host.sidecar.dispose()
         run.server.check()
+        return True
     finally:
         run.close()
 

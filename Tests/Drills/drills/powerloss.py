@@ -162,13 +162,13 @@ def apply(names, changes):
 
 class Disk:
     """Follows the records, and tells what a cut leaves. `before`: names and Files that are there at the start, and
-    kept. `ignoring(record, path)`: syncs that do nothing, to see that they are missed."""
+    kept. `ignores(path)`: syncs of it do nothing, to see that they are missed."""
 
-    def __init__(self, before, numbers, ignoring=lambda record, path: False):
+    def __init__(self, before, numbers, ignores=lambda path: False):
         self.files = dict(numbers)
         self.paths = {id(file): path for path, file in before.items()}
         self.strict, self.ordered = Names(before), Names(before)
-        self.ignoring = ignoring
+        self.ignores = ignores
 
     def follow(self, record):
         operation = record.operation
@@ -195,7 +195,7 @@ class Disk:
 
     def _sync(self, record):
         file = self.files.get(record.file)
-        if file is None or self.ignoring(record, self.paths.get(id(file), "")):
+        if file is None or self.ignores(self.paths.get(id(file), "")):
             return
         if file.is_folder:
             self.strict.sync(self.paths[id(file)])

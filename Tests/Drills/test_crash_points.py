@@ -1,0 +1,78 @@
+"""The crash points themselves: the model forgets what was not synced, and a sync that is missing is noticed."""
+import os
+import random
+import subprocess
+import sys
+
+import pytest
+
+import crash_points
+from drills import command, injection, powerloss
+from endtoend import binary
+
+# Makes a file, as if to put it in the place of another, and says that it is there.
+RENAMING = """
+import os, sys
+os.chdir(sys.argv[1])
+new = os.open("new", os.O_WRONLY | os.O_CREAT, 0o600)
+os.write(new, b"x" * 10_000)
+if "file" in sys.argv: os.fsync(new)
+os.rename(os.path.abspath("new"), os.path.abspath("name"))
+if "folder" in sys.argv: os.fsync(os.open(".", os.O_RDONLY))
+print("done", flush=True)
+"""
+
+
+def after_power_cuts(tmp_path, *synced):
+    """What a program has left under `name` after each cut behind its word, as often as it may be so."""
+    work, trace = tmp_path / "work", tmp_path / "trace"
+    work.mkdir()
+    library = injection.library("recording", tmp_path)
+    subprocess.run([sys.executable, "-c", RENAMING, work, *synced], check=True, stdout=subprocess.PIPE, env={
+        **os.environ, "LD_PRELOAD": str(library), "TRACE": str(trace), "RECORDED": str(work)})
+    records = powerloss.read(trace, tmp_path)
+    assert records[-1].operation == powerloss.TOLD
+    folder = powerloss.File(is_folder=True)
+    disk = powerloss.Disk({"work": folder}, {work.stat().st_ino: folder})
+    for record in records:
+        disk.follow(record)
+    variants = [*crash_points.VARIANTS] + ["torn"] * 50
+    return [disk.cut(variant, random.Random(number)).fill().files.get("work/name")
+            for number, variant in enumerate(variants)]
+
+
+def test_a_rename_without_a_sync_of_the_folder_is_lost(tmp_path):
+    """A-STORE-07: in some states it is there, with all its bytes, and in some it is not."""
+    assert set(after_power_cuts(tmp_path, "file")) == {None, b"x" * 10_000}
+
+
+def test_a_rename_without_a_sync_of_the_file_has_not_its_bytes(tmp_path):
+    """A-STORE-07: none of them, some of them, or zeros."""
+    found = after_power_cuts(tmp_path, "folder")
+    assert None not in found and {b"", b"x" * 10_000, bytes(10_000)} < set(found)
+    assert any(0 in content and b"x" in content for content in found), "some sectors and not others"
+
+
+def test_a_rename_with_both_syncs_is_kept(tmp_path):
+    """A-STORE-07: in every state."""
+    assert set(after_power_cuts(tmp_path, "file", "folder")) == {b"x" * 10_000}
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recording")
+    options = command.Options(0, 1, binary.find(), folder)
+    return crash_points.record(options, "run")[0]
+
+
+@pytest.mark.parametrize("kind", [
+    "log", "database", "body", "bodies folder", "queue folder", "folder above", "caller's folder"])
+def test_d27_d28_d35_a_sync_that_is_missing_is_noticed(recording, tmp_path, kind):
+    """D27, D28, D35: every kind of sync that the store makes is one without which something is lost."""
+    points = crash_points.Points(recording, {kind})
+    result = command.Result(crash_points.NAME, 1)
+    options = command.Options(0, 1, binary.find(), tmp_path)
+    last = len(points.cuts) - 1
+    crash_points.Trial(points, options, result).perform({
+        (last * share // 100, "nothing more") for share in (20, 40, 55, 65, 75, 85)})
+    assert result.faults, f"nothing is missed without the syncs of {kind}"
