@@ -1,10 +1,10 @@
-"""Crash points: a run through every door of the store is written down call by call; what each write, sync, name and
-commit leaves behind when the power goes before or after it is put on a disk, and the queue started on it. Some runs
-are killed for real.
+"""Crash points: a run through every door of the store is written down call by call; what each write, sync,
+name and commit leaves behind when the power goes before or after it is put on a disk, and the queue
+started on it. Some runs are killed for real.
 
-Fewer --cycles than there are states are a sample, of every kind of call about as many. A fault names its --point and
-its --variant; with --keep the folder of the run stays, and with --recording FOLDER, the same --seed and these two that
-one start is made again.
+Fewer --cycles than there are states are a sample, of every kind of call about as many. A fault names its
+--point and its --variant. --keep leaves the folder of the run, and `--recording FOLDER/run` with the same
+--seed and these two makes that one start again.
 """
 import argparse
 import collections
@@ -31,8 +31,8 @@ NOTHING = frozenset()
 
 
 class Points:
-    """A recorded run: its records, and a cut before each that changes something, and one at the end. `missing`:
-    kinds of syncs (see `kind_of_sync`) that are taken as if they had done nothing."""
+    """A recorded run: its records, and a cut before each that changes something, and one at the end.
+    `missing`: kinds of syncs (see `kind_of_sync`) that are taken as if they had done nothing."""
 
     def __init__(self, folder, missing=NOTHING):
         self.folder, self.missing = folder, missing
@@ -54,7 +54,8 @@ class Points:
         return powerloss.Disk(names, numbers, lambda path: kind_of_sync(path) in self.missing)
 
     def states(self, chance, chosen=None):
-        """Walks over the cuts: (number, variant, State), of all or of the `chosen` pairs of number and variant."""
+        """Walks over the cuts: (number, variant, State), of all or of the `chosen` pairs of number and
+        variant."""
         # What was left of it at some time.
         shared = [path.read_bytes() for path in (self.folder / doors.PLACE).glob("queue.db*-shm")]
         disk, position = self.disk(), 0
@@ -67,9 +68,10 @@ class Points:
                     yield number, variant, disk.cut(variant, chance("torn", number, variant), shared)
 
     def different(self, chance):
-        """All pairs of number and variant that differ on the disk; of those that do not, the last, when most was
-        promised."""
-        return set({state.key(): (number, variant) for number, variant, state in self.states(chance)}.values())
+        """All pairs of number and variant that differ on the disk; of those that do not, the last, when most
+        was promised."""
+        found = {state.key(): (number, variant) for number, variant, state in self.states(chance)}
+        return set(found.values())
 
     def some(self, count, chance):
         """So many pairs, of every kind of record about as many."""
@@ -172,8 +174,8 @@ class Trial:
         return found
 
     def kill(self, number):
-        """A run that is killed at some call, for real: its disk is as the records have it, and its next start keeps
-        what was promised."""
+        """A run that is killed at some call, for real: its disk is as the records have it, and its next start
+        keeps what was promised."""
         chance = self.options.chance("kill", number)
         at = f"{chance.choice(('before', 'after'))}:{1 + chance.randrange(len(self.points.cuts) // 2)}"
         folder, is_whole = record(self.options, f"kill-{number}", at)
@@ -189,8 +191,9 @@ class Trial:
 
 def differences(state, folder):
     """What a folder has, and what it should have by the records: no call may have been missed."""
-    real = {str(path.relative_to(folder)): path for top in ("place", "caller")
-            for path in (folder / top).rglob("*") if path.is_file() and not path.name.endswith(powerloss.SHARED)}
+    files = (path for top in ("place", "caller") for path in (folder / top).rglob("*") if path.is_file())
+    real = {str(path.relative_to(folder)): path for path in files
+            if not path.name.endswith(powerloss.SHARED)}
     known = state.files | state.originals
     found = [f"{path} is there or not" for path in sorted(real.keys() ^ known.keys())]
     return found + [f"{path} has other bytes" for path, content in state.files.items()

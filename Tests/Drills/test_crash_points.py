@@ -1,4 +1,4 @@
-"""The crash points themselves: the model forgets what was not synced, and a sync that is missing is noticed."""
+"""The crash points themselves: the model forgets what was not synced, and a missing sync is noticed."""
 import os
 import random
 import subprocess

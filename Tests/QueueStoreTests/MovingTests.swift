@@ -203,6 +203,22 @@ struct MovingTests {
     #expect(refusal == .insideDirectory(field: "request.file"))
   }
 
+  @Test("D28: the folder of a file that was moved may go with it")
+  func folderIsGone() throws {
+    let directory = try TemporaryDirectory()
+    let folder = "\(directory.path)/given"
+    mkdir(folder, 0o700)
+    try Data(noise(100_000)).write(to: URL(fileURLWithPath: "\(folder)/source"))
+    let store = try openStore(directory.queue)
+    try commit(try move(store, .file(filePath("\(folder)/source"))), in: store)
+    store.removeMoved()
+    #expect(rmdir(folder) == 0)
+    store.rest(idle: true)
+    try #expect(notes(directory) == 0)
+    let told = try store.write(durable: true) { try $0.takeDiagnostics() }
+    #expect(told.isEmpty)
+  }
+
   @Test("D28: a name that cannot be removed is told once, and tried again at the next start")
   func cannotBeRemoved() throws {
     let directory = try TemporaryDirectory()

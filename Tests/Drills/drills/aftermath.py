@@ -171,8 +171,10 @@ class Aftermath:
         self.rows = {row["id"]: row for row in sidecar.rows()}
         if self.promise.is_paused:
             # Nothing of it may have been sent when all of this is answered.
-            held = [row for row in self.rows.values() if row["key"] == HELD and row["state"] in ("queued", "running")]
-            sent = [request for request in self.server.received if self.rows[request.entry]["key"] == HELD]
+            held = [row for row in self.rows.values()
+                    if row["key"] == HELD and row["state"] in ("queued", "running")]
+            sent = [request for request in self.server.received
+                    if request.entry in self.rows and self.rows[request.entry]["key"] == HELD]
             if held or sent:
                 self.wrong(f"it was paused: {held}, {sent}")
         sidecar.call("resume", keys=[HELD])
@@ -231,7 +233,8 @@ class Aftermath:
             again = next((one for one in told if one["eventId"] == event), None)
             if again is None and event not in promise.acks:
                 self.wrong(f"{id}: an outcome that was told is lost: {event}")
-            if again and any(again.get(name) != outcome.get(name) for name in ("kind", "requestId", "at", "attempts")):
+            if again and any(again.get(name) != outcome.get(name)
+                             for name in ("kind", "requestId", "at", "attempts")):
                 self.wrong(f"{id}: its outcome changed: {outcome} {again}")
         runs = 1 + (id in promise.retries)
         if len(before.keys() | set(events)) > runs:
@@ -312,7 +315,8 @@ class Aftermath:
             return database.execute("SELECT identity FROM meta").fetchone()[0]
 
     def _look_at_bodies(self):
-        """What is left over was being made for a call that had no answer, and what was copied goes a day later."""
+        """What is left over was being made for a call that had no answer, and what was copied goes a day
+        later."""
         left = self._bodies()
         if not left:
             return
@@ -350,5 +354,6 @@ class Aftermath:
         """The bytes of a database that is to be kept as it is."""
         if not self.promise.is_damaged:
             return None
-        return next((path.read_bytes() for path in [*self.queue.glob("queue.db.damaged-*"), self.queue / "queue.db"]
+        places = [*self.queue.glob("queue.db.damaged-*"), self.queue / "queue.db"]
+        return next((path.read_bytes() for path in places
                      if path.exists() and path.read_bytes().startswith(NO_DATABASE)), None)

@@ -1,5 +1,5 @@
-"""A run of the real binary through every door of the store, written down call by call: it starts on nothing, takes
-every kind of body, is killed, starts again, is tidied, ends, and meets a damaged database."""
+"""A run of the real binary through every door of the store, written down call by call: it starts on nothing,
+takes every kind of body, is killed, starts again, is tidied, ends, and meets a damaged database."""
 import json
 import os
 import signal
@@ -74,7 +74,8 @@ def entries(caller):
         one("auth", "small"), one("refused", "large"), one("failing", "move", largest=300_000),
         one("replaced", "large", key=HELD), one("waiting", "move", key=HELD, largest=300_000),
         one("cancelled", "large", key=HELD), one("forgotten", "move", key=HELD, largest=300_000),
-        one("photo", "copy", largest=300_000, group="g"), one("observation", "small", group="g", after=["photo"]),
+        one("photo", "copy", largest=300_000, group="g"),
+        one("observation", "small", group="g", after=["photo"]),
         one("attach", "small", group="g", bind=bind, request={"url": f"{URL}?entry=attach&of={{of}}"}),
         one("lane-1", "large", lane="l"), one("lane-2", "small", lane="l"),
         *(one(f"late-{number}", kind, largest=300_000) for number, kind in enumerate(
@@ -98,7 +99,8 @@ class Host:
         self.count += 1
         id = f"{self.phase}-{self.count}"
         self.run.mark(what="call", call=id, method=method, about=list(about))
-        self.sidecar.send_line(f'{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":{params or "{}"}}}')
+        self.sidecar.send_line(
+            f'{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":{params or "{}"}}}')
         return id
 
     def call(self, method, about=(), **params):

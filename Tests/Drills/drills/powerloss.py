@@ -1,12 +1,13 @@
 """What is on a disk after a power cut: read from what `recording.c` wrote down.
 
-A file keeps what was synced of it, a folder the names that were there when it was synced. Everything later may be
-there or not, in any mixture: a later write without an earlier one, half of a sector's neighbours, a name without
-the bytes behind it. That is less than any file system of Linux keeps. `ORDERED` names are more like ext4's: they
-come one after the other, and a sync of anything that changed its length or is new brings all names before it.
+A file keeps what was synced of it, a folder the names that were there when it was synced. Everything later may
+be there or not, in any mixture: a later write without an earlier one, some sectors of a write and not others, a
+name without the bytes behind it. That is less than any file system of Linux keeps. Names in order are more like
+ext4's: they come one after the other, and a sync of anything that is new or changed its length brings all names
+before it.
 
-Left out: modes and times, which nothing here relies on after a cut; the socket; and `-shm`, which is mapped, so that
-nobody can tell what is left of it: it is missing, empty, zeros, or what some other moment left.
+Left out: modes and times, which nothing here relies on after a cut; the socket; and `-shm`, which is mapped, so
+that nobody can tell what is left of it: it is missing, empty, zeros, or what some other moment left.
 """
 import dataclasses
 import os
@@ -22,8 +23,9 @@ SHARED = "-shm"
 # Where a process sees the folder that it works in, whatever its name is.
 HERE = "/proc/self/cwd/"
 # Plain cuts: which names, and which bytes, are there of those that were not synced.
-PLAIN = {"nothing more": ("strict", "none"), "names in order": ("ordered", "none"), "everything": ("all", "all"),
-         "names alone": ("all", "none"), "bytes alone": ("strict", "all"), "lengths alone": ("all", "lengths")}
+PLAIN = {"nothing more": ("strict", "none"), "names in order": ("ordered", "none"),
+         "everything": ("all", "all"), "names alone": ("all", "none"), "bytes alone": ("strict", "all"),
+         "lengths alone": ("all", "lengths")}
 EVERYTHING = "everything"
 
 
@@ -71,8 +73,8 @@ def read(trace, folder):
 
 
 class File:
-    """The bytes that are kept of a file, and what happened to it since; or a folder. `original` is the path of a
-    file that was there before, of which only the names change."""
+    """The bytes that are kept of a file, and what happened to it since; or a folder. `original` is the path of
+    a file that was there before, of which only the names change."""
 
     def __init__(self, original=None, is_folder=False):
         self.original, self.is_folder = original, is_folder
@@ -161,8 +163,8 @@ def apply(names, changes):
 
 
 class Disk:
-    """Follows the records, and tells what a cut leaves. `before`: names and Files that are there at the start, and
-    kept. `ignores(path)`: syncs of it do nothing, to see that they are missed."""
+    """Follows the records, and tells what a cut leaves. `before`: names and Files that are there at the start,
+    and kept. `ignores(path)`: syncs of it do nothing, to see that they are missed."""
 
     def __init__(self, before, numbers, ignores=lambda path: False):
         self.files = dict(numbers)
@@ -220,8 +222,8 @@ class Disk:
 
 
 class State:
-    """What a cut leaves. `key` is the same for the same, without a look at the bytes; `fill` takes those, and has
-    to come before the Disk goes on."""
+    """What a cut leaves. `key` is the same for the same, without a look at the bytes; `fill` takes those, and
+    has to come before the Disk goes on."""
 
     def __init__(self, names, data, chance, shared):
         self.names = {path: file for path, file in sorted(names.items())
@@ -250,7 +252,8 @@ class State:
         return self
 
     def make(self, folder):
-        """Puts it down in an empty folder. Files that were there before are hard links, so they keep their numbers."""
+        """Puts it down in an empty folder. Files that were there before are hard links, so they keep their
+        numbers."""
         for path in self.folders:
             os.makedirs(folder / path, 0o700, exist_ok=True)
         for path, content in self.files.items():

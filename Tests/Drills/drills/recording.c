@@ -1,6 +1,6 @@
-/* Preloaded: writes down every call that changes something below the folders of RECORDED (separated by `:`), in
-   the order in which they happen, with its bytes, at the end of the file TRACE; and what the process says on its
-   stdout. KILL=before:N or after:N ends the process at its Nth such call.
+/* Preloaded: writes down every call that changes something below the folders of RECORDED (separated by `:`),
+   in the order in which they happen, with its bytes, at the end of the file TRACE; and what the process says on
+   its stdout. KILL=before:N or after:N ends the process at its Nth such call.
 
    STEADY_CTIME alone records nothing. A file whose status was changed looks as if it had not been: the drill
    gives the caller's files other places, and the store would take that for a change of the file (D28).
@@ -72,8 +72,8 @@ static void leave(int is_changing) {
   errno = kept;
 }
 
-static void put(uint32_t operation, uint64_t file, uint64_t at, const char *path, const char *to, const void *bytes,
-                size_t size) {
+static void put(uint32_t operation, uint64_t file, uint64_t at, const char *path, const char *to,
+                const void *bytes, size_t size) {
   int kept = errno;
   struct head head = {operation, path ? strlen(path) : 0, to ? strlen(to) : 0, size, file, at};
   struct iovec parts[] = {
@@ -117,7 +117,8 @@ static const char *absolute(int folder, const char *name, char path[PATH_MAX]) {
   return snprintf(path, PATH_MAX, "%.2000s/%.2000s", base, name) > 0 ? path : "";
 }
 
-static int opened(int (*call)(int, const char *, int, ...), int folder, const char *name, int flags, mode_t mode) {
+static int opened(int (*call)(int, const char *, int, ...), int folder, const char *name, int flags,
+                  mode_t mode) {
   char buffer[PATH_MAX];
   struct stat64 status;
   const char *path = trace >= 0 && flags & (O_CREAT | O_TRUNC) ? absolute(folder, name, buffer) : "";
@@ -189,7 +190,7 @@ static void put_content(int file, off64_t at, size_t size) {
   free(bytes);
 }
 
-long syscall_copying(int from, off64_t *at, int to, size_t size) {
+static long copied(int from, off64_t *at, int to, size_t size) {
   enter(1);
   ssize_t done = NEXT(copy_file_range)(from, at, to, NULL, size, 0);
   if (done > 0) put_content(to, lseek64(to, 0, SEEK_CUR) - done, done);
@@ -203,7 +204,8 @@ long syscall(long call, ...) {
   long a[6];
   for (int index = 0; index < 6; index++) a[index] = va_arg(rest, long);
   va_end(rest);
-  if (call == SYS_copy_file_range && is_open_in_ours(a[2])) return syscall_copying(a[0], (off64_t *)a[1], a[2], a[4]);
+  if (call == SYS_copy_file_range && is_open_in_ours(a[2]))
+    return copied(a[0], (off64_t *)a[1], a[2], a[4]);
   return NEXT(syscall)(call, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
