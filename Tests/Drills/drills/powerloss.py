@@ -1,13 +1,14 @@
 """What is on a disk after a power cut: read from what `recording.c` wrote down.
 
-A file keeps what was synced of it, a folder the names that were there when it was synced. Everything later may
-be there or not, in any mixture: a later write without an earlier one, some sectors of a write and not others, a
-name without the bytes behind it. That is less than any file system of Linux keeps. Names in order are more like
-ext4's: they come one after the other, and a sync of anything that is new or changed its length brings all names
-before it.
+A file keeps what was synced of it, a folder the names that were there when it was synced. Everything
+later may be there or not, in any mixture: a later write without an earlier one, some sectors of a write
+and not others, a name without the bytes behind it. That is less than any file system of Linux keeps.
+Names in order are more like ext4's: they come one after the other, and a sync of anything that is new or
+changed its length brings all names before it.
 
-Left out: modes and times, which nothing here relies on after a cut; the socket; and `-shm`, which is mapped, so
-that nobody can tell what is left of it: it is missing, empty, zeros, or what some other moment left.
+Left out: modes and times, which nothing here relies on after a cut; the socket; and `-shm`, which is
+mapped, so that nobody can tell what is left of it: it is missing, empty, zeros, or what some other moment
+left.
 """
 import dataclasses
 import os
@@ -73,8 +74,8 @@ def read(trace, folder):
 
 
 class File:
-    """The bytes that are kept of a file, and what happened to it since; or a folder. `original` is the path of
-    a file that was there before, of which only the names change."""
+    """The bytes that are kept of a file, and what happened to it since; or a folder. `original` is the path
+    of a file that was there before, of which only the names change."""
 
     def __init__(self, original=None, is_folder=False):
         self.original, self.is_folder = original, is_folder
@@ -163,8 +164,8 @@ def apply(names, changes):
 
 
 class Disk:
-    """Follows the records, and tells what a cut leaves. `before`: names and Files that are there at the start,
-    and kept. `ignores(path)`: syncs of it do nothing, to see that they are missed."""
+    """Follows the records, and tells what a cut leaves. `before`: names and Files that are there at the
+    start, and kept. `ignores(path)`: syncs of it do nothing, to see that they are missed."""
 
     def __init__(self, before, numbers, ignores=lambda path: False):
         self.files = dict(numbers)

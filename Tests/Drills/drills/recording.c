@@ -1,12 +1,13 @@
-/* Preloaded: writes down every call that changes something below the folders of RECORDED (separated by `:`),
-   in the order in which they happen, with its bytes, at the end of the file TRACE; and what the process says on
-   its stdout. KILL=before:N or after:N ends the process at its Nth such call.
+/* Preloaded: writes down every call that changes something below the folders of RECORDED (separated by
+   `:`), in the order in which they happen, with its bytes, at the end of the file TRACE; and what the
+   process says on its stdout. KILL=before:N or after:N ends the process at its Nth such call.
 
-   STEADY_CTIME alone records nothing. A file whose status was changed looks as if it had not been: the drill
-   gives the caller's files other places, and the store would take that for a change of the file (D28).
+   STEADY_CTIME alone records nothing. A file whose status was changed looks as if it had not been: the
+   drill gives the caller's files other places, and the store would take that for a change of the file
+   (D28).
 
-   One lock holds call and record together. A record is `struct head`, then its paths, then its bytes. Numbers,
-   not names, stand for files: a name may go while its file is written to. */
+   One lock holds call and record together. A record is `struct head`, then its paths, then its bytes.
+   Numbers, not names, stand for files: a name may go while its file is written to. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
