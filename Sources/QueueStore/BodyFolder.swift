@@ -144,7 +144,12 @@ package final class BodyFolder: Sendable {
 
   /// Makes the names in the folder survive a power cut.
   func sync() throws(StageError) {
-    if let number = SystemError.of({ fsync(descriptor) }) { throw .storage(number) }
+    if let number = syncNames() { throw .storage(number) }
+  }
+
+  /// As `sync`; the number of what went wrong.
+  func syncNames() -> Int32? {
+    SystemError.of { fsync(descriptor) }
   }
 
   /// Names a database that is being made.

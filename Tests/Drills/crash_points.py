@@ -40,7 +40,8 @@ class Points:
         self.story = aftermath.Story(self.records)
         self.keys = dict(json.loads((folder / KEYS).read_text()))
         self.cuts = [*(position for position, record in enumerate(self.records)
-                       if record.operation in powerloss.KINDS), len(self.records)]
+                       if record.operation in powerloss.KINDS and not self.story.is_outside(position)),
+                     len(self.records)]
 
     def counts(self):
         """How many points there are of each kind."""

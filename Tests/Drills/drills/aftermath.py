@@ -30,6 +30,11 @@ class Story:
                 *whole, rest = (rest + record.bytes).split(b"\n")
                 self.lines += [(position, {"what": "told", "frame": json.loads(text)}) for text in whole]
 
+    def is_outside(self, position):
+        """Whether the drill itself was doing that damage."""
+        before = [line["what"] for place, line in self.lines if place < position and line["what"] != "told"]
+        return before[-1:] == ["damage"]
+
     def promise(self, cut):
         """What was said before the record of that number."""
         promise = Promise()
