@@ -15,6 +15,7 @@ import types
 
 import clients
 import clocks
+import crash_points
 import drain
 import faults
 import kills
@@ -40,7 +41,8 @@ class Short:
 
 
 EVERY = (Short(kills, 16), Short(clients, 3), Short(drain, 2, 48 << 20), Short(power_cuts, 10),
-         Short(faults, 10), Short(load, 1, 2000), Short(clocks, 10))
+         Short(faults, 10), Short(load, 1, 2000), Short(clocks, 10),
+         Short(crash_points, 80))
 
 
 def main():

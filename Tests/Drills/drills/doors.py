@@ -160,7 +160,8 @@ class Run:
 
     def surroundings(self):
         return {"LD_PRELOAD": str(self.preloaded), "TRACE": str(self.trace), "STEADY_CTIME": "1",
-                "RECORDED": f"{self.folder}/place:{powerloss.HERE}caller", **self.server.surroundings,
+                "RECORDED": f"{self.folder}/place:{self.folder}/caller:{powerloss.HERE}caller",
+                **self.server.surroundings,
                 **({"KILL": self.kill} if self.kill else {})}
 
     def keys(self):
