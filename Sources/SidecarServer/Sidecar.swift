@@ -29,6 +29,7 @@ package final class Sidecar {
   /// Without hosts until this time, boot clock in ms, or until nothing is left to do.
   private var aloneUntil: Int64?
   private let drain = DrainWatch()
+  private let calm: CalmWatch
   private weak var owner: HostSession?
   private let engineEnded: Waker
   private var isRunning = false
@@ -63,6 +64,7 @@ package final class Sidecar {
     let timers = try Timers(virtualClock)
     self.timers = timers
     signals = try Signals()
+    calm = try CalmWatch()
     let engine = EngineThread { timers.set($0) }
     self.engine = engine
     hosts = Hosts(loop: loop, waker: waker, engine: engine, limits: limits, randomness: randomness, log: log)
@@ -74,6 +76,7 @@ package final class Sidecar {
     self.network = network
     _ = try loop.add(waker.descriptor, events: clinux_epoll_in) { _ in waker.clear() }
     try timers.register(on: loop) { engine.submit(.tick) }
+    try calm.register(on: loop)
     try signals.register(on: loop) { [unowned self] in received($0) }
     try network.register(on: loop) { [engine] change in
       engine.submit(.networkDetected(change.network, isNewRoute: change.isNewRoute))
@@ -210,7 +213,8 @@ package final class Sidecar {
     timers.setOffset(offset)
     let box = Handover(engine)
     let thread = self.engine
-    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker, awake] engine in
+    let ended: @Sendable (QueueEngine) -> Void = { [drain, waker, awake, calm] engine in
+      calm.note()
       awake.note(isTransmitting: engine.isTransmitting)
       if drain.isReached({ engine.isDrained() }) { waker.wake() }
     }

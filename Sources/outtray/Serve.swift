@@ -81,6 +81,7 @@ enum Serve {
   }
 
   private static func run(_ options: Options) -> Never {
+    CalmWatch.keepLittle()
     let log = DescriptorLog(form: options.logForm, threshold: options.logLevel)
     do {
       let lock = try lockOrAttach(options, log)

@@ -90,3 +90,21 @@ def test_a_file_01_a_staged_body_that_grows_is_sent_as_announced(sidecar, server
     assert server.seen("/x")[0].body == b"announced" * 40_000
     deadline.until("both", lambda: len(server.seen()) >= 2)
     assert {request.path for request in server.seen()} == {"/x", "/y"}
+
+
+def test_memory_of_a_burst_is_given_back_once_it_is_over(start, server):
+    """What large calls, many rows and outcomes have taken goes back to the system afterwards."""
+    sidecar = start()
+    sidecar.call("ping")
+    before = sidecar.resident(of_file=False)
+    for size, count in ((8_000_000, 3), (100_000, 200), (1000, 1000)):
+        vars = {"filling": "x" * size}
+        params = {"key": "k", "vars": vars, "request": {"url": server.url("/"), "data": 1}}
+        for call in [sidecar.send("enqueue", params) for _ in range(count)]:
+            sidecar.result(call, 60)
+    assert sidecar.rows()
+    sidecar.subscribe("settled", window=1024)
+    while any(sidecar.call("stats")["entries"].values()):
+        if told := sidecar.take_events("settled"):
+            sidecar.ack(*told)
+    deadline.until("the memory is given back", lambda: sidecar.resident(of_file=False) - before < 8 << 20, 30)

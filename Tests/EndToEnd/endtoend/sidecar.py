@@ -257,9 +257,9 @@ class Sidecar:
         with open(self.log_path, "rb") as log:
             return log.read().decode("utf-8", "replace")
 
-    def resident(self, most=False):
-        """Resident memory in bytes: now, or the most it ever was."""
-        name = "VmHWM:" if most else "VmRSS:"
+    def resident(self, most=False, of_file=True):
+        """Resident memory in bytes: now, or the most it ever was; or without the program's file."""
+        name = "VmHWM:" if most else "VmRSS:" if of_file else "RssAnon:"
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
             for line in status:
                 if line.startswith(name):
