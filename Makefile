@@ -1,4 +1,4 @@
-.PHONY: build demo desktop test scenario pipeline packages drills clean
+.PHONY: build demo desktop test scenario pipeline packages drills sanitizers clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -29,11 +29,16 @@ pipeline:
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 clients/pipeline/run.py
 
-# Kills, drains, power cuts, faults of the disk, load, clocks: each for a short time, and one table.
+# Kills, drains, power cuts, faults of the disk, load, clocks, a soak: each for a short time, and one table.
 drills:
 	scripts/install-tools build demo scenario test drills
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 Tests/Drills/all_drills.py --json .build/drills.json
+
+# Races, misuse of memory, leaks: every Swift test and the binary at work under the sanitizers. Takes its time.
+sanitizers:
+	scripts/install-tools build test drills
+	scripts/test-sanitizers
 
 # What other programs install, in dist/: a wheel, two npm packages, a Go module.
 packages:

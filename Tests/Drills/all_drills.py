@@ -21,6 +21,7 @@ import faults
 import kills
 import load
 import power_cuts
+import soak
 from drills import command
 
 
@@ -42,7 +43,7 @@ class Short:
 
 EVERY = (Short(kills, 16), Short(clients, 3), Short(drain, 2, 48 << 20), Short(power_cuts, 10),
          Short(faults, 10), Short(load, 1, 2000), Short(clocks, 10),
-         Short(crash_points, 80))
+         Short(crash_points, 80), Short(soak, 5))
 
 
 def main():

@@ -29,6 +29,7 @@ LEAVING = 1.0
 RESTARTING = 0.02
 # How often, and after how many seconds, a call that was refused with E_STORAGE is repeated.
 REPEATS, REPEATING = 20, 0.1
+KEYS = tuple(f"k{number}" for number in range(4))
 
 
 @dataclasses.dataclass
@@ -96,7 +97,7 @@ class Host:
         """Until the sidecar's end, or this host's."""
         self.pending, self.attempts, self.again, self.position = {}, {}, [], 0
         try:
-            self.send("subscribe", None, events=list(self.settings.events), window=self.settings.window)
+            self.subscribe()
             while self.sidecar.process.poll() is None and not self.is_leaving:
                 news = self.take_news()
                 self.ask_more()
@@ -140,6 +141,11 @@ class Host:
         except (BrokenPipeError, ValueError):
             pass  # The sidecar has ended, or this host has said that it leaves; the session sees to it.
 
+    def subscribe(self):
+        """To its own keys; what another host's keys come to is not its business."""
+        self.send("subscribe", None, events=list(self.settings.events), keys=list(KEYS),
+                  window=self.settings.window)
+
     def take_news(self):
         frames = self.sidecar.frames[self.position:]
         self.position += len(frames)
@@ -169,7 +175,7 @@ class Host:
         self.enqueue(id, body, REPEATS)
 
     def enqueue(self, id, body, repeats):
-        number, key = f"ask {id} {repeats}", f"k{self.chance.randrange(4)}"
+        number, key = f"ask {id} {repeats}", self.chance.choice(KEYS)
         params = (f'{{"id":{json.dumps(id)},"key":"{key}","vars":{{"n":{json.dumps(id)}}},'
                   f'"request":{body.request(retry={"backoff": FAST})}}}')
         self.pending[number] = lambda result, error: self.asked_for(id, body, repeats, result, error)
@@ -236,7 +242,7 @@ class Host:
         elif pleases < 0.92:
             self.send("releaseEvents", None, eventIds=events)
             # What was released comes back with a further subscription.
-            self.send("subscribe", None, events=list(self.settings.events), window=self.settings.window)
+            self.subscribe()
 
 
 if __name__ == "__main__":

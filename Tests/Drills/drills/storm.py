@@ -185,7 +185,7 @@ class Storm:
         """A last host takes everything that is left, until nothing is."""
         taken = ledger.Ledger(self.folder / "last.ledger", "last")
         with self._last_host() as sidecar:
-            self._take_all(sidecar, taken, seconds)
+            self.take_all(sidecar, taken, seconds)
             taken.write("ended", status=sidecar.close(30))
 
     @contextlib.contextmanager
@@ -209,7 +209,9 @@ class Storm:
                  if path.name.startswith("body-")]
         return left, wrong + invariants.unexplained(left, ledger.read(self.folder), self.doubted)
 
-    def _take_all(self, sidecar, taken, seconds):
+    def take_all(self, sidecar, taken, seconds):
+        """Has `sidecar` told of every outcome, by which they are taken down and acknowledged, until no entry
+        is left."""
         sidecar.subscribe("settled", window=1024)
         end, patched = time.monotonic() + seconds, 0.0
         while True:

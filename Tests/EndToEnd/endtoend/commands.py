@@ -41,7 +41,8 @@ class Commands:
         """Runs it to its end, which has to have this status."""
         ended = subprocess.run(
             [self.binary, *name.split(), "--dir", str(on or self.directory), *arguments], input=input,
-            capture_output=True, text=True, timeout=30, check=False, env={**os.environ, **(env or {})})
+            capture_output=True, text=True, timeout=2 * deadline.SECONDS, check=False,
+            env={**os.environ, **(env or {})})
         assert ended.returncode == status, (name, arguments, ended)
         assert SECRET not in ended.stdout + ended.stderr, (name, arguments, ended)
         return Ended(ended.returncode, ended.stdout, ended.stderr)

@@ -1,7 +1,9 @@
 """Waiting for a condition, with an end to it."""
+import os
 import time
 
-SECONDS = 15.0
+# TEST_PATIENCE makes it longer, for a binary that is slow on purpose.
+SECONDS = 15.0 * float(os.environ.get("TEST_PATIENCE", 1))
 
 
 def until(what, condition, seconds=SECONDS):
