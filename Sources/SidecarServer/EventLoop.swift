@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// Waits for descriptors and runs what is registered for them, on the thread that calls `run`.
 final class EventLoop {
@@ -45,8 +46,8 @@ final class EventLoop {
 
   func end() { isEnding = true }
 
-  /// Until `end`; `afterEach` runs after each batch of events.
-  func run(_ afterEach: () -> Void) throws(LoopError) {
+  /// Until `end`; `afterEach` runs after each batch of events, so what they do on this thread spares the `waker`.
+  func run(sparing waker: Waker, _ afterEach: () -> Void) throws(LoopError) {
     var events = [epoll_event](repeating: epoll_event(), count: 32)
     while !isEnding {
       let count = epoll_wait(poll, &events, Int32(events.count), patience)
@@ -54,7 +55,7 @@ final class EventLoop {
         if errno == EINTR { continue }
         throw LoopError("epoll_wait", errno)
       }
-      for event in events.prefix(Int(count)) { ready[event.data.fd]?(event.events) }
+      waker.spare { for event in events.prefix(Int(count)) { ready[event.data.fd]?(event.events) } }
       afterEach()
     }
   }
@@ -83,6 +84,8 @@ struct LoopError: Error, CustomStringConvertible {
 /// Wakes the loop from any thread.
 final class Waker: Sendable {
   let descriptor: Int32
+  /// The thread that is awake and looks after everything before it waits again; 0 for none.
+  private let spared = Atomic<UInt>(0)
 
   init() throws(LoopError) {
     descriptor = eventfd(0, clinux_eventfd_flags)
@@ -92,8 +95,17 @@ final class Waker: Sendable {
   deinit { close(descriptor) }
 
   func wake() {
+    // A thread finds its own name there only if it put it there itself.
+    guard spared.load(ordering: .relaxed) != pthread_self() else { return }
     // Fails only when the counter is full, and then the loop is awake.
     _ = eventfd_write(descriptor, 1)
+  }
+
+  /// Runs `body`, on the thread that would be woken: its own calls of `wake` do nothing meanwhile.
+  func spare(while body: () -> Void) {
+    spared.store(pthread_self(), ordering: .relaxed)
+    body()
+    spared.store(0, ordering: .relaxed)
   }
 
   func clear() {

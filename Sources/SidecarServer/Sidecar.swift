@@ -110,7 +110,7 @@ package final class Sidecar {
     if isOpen { hosts.listen(in: directory) }
     // A regular file has no event that would begin the reading.
     hosts.attend()
-    try loop.run { [unowned self] in
+    try loop.run(sparing: waker) { [unowned self] in
       hosts.attend()
       endIfDone()
     }

@@ -48,22 +48,23 @@ final class Station: @unchecked Sendable {
     let wire = try HostWire(
       connection, on: Wire(input: theirs.input, output: theirs.output), loop: loop, maxLine: limits.maxLine,
       onFrame: { [unowned self] in take($0) }, onEnd: { [inputEnd] in _ = inputEnd.signal() })
-    let run = Loop(loop: loop, wire: wire, stops: stops, ended: ended)
+    let run = Loop(loop: loop, waker: waker, wire: wire, stops: stops, ended: ended)
     Foundation.Thread.detachNewThread { run.run() }
   }
 
   private final class Loop: @unchecked Sendable {
     let loop: EventLoop
+    let waker: Waker
     let wire: HostWire
     let stops: Flag
     let ended: DispatchSemaphore
 
-    init(loop: EventLoop, wire: HostWire, stops: Flag, ended: DispatchSemaphore) {
-      (self.loop, self.wire, self.stops, self.ended) = (loop, wire, stops, ended)
+    init(loop: EventLoop, waker: Waker, wire: HostWire, stops: Flag, ended: DispatchSemaphore) {
+      (self.loop, self.waker, self.wire, self.stops, self.ended) = (loop, waker, wire, stops, ended)
     }
 
     func run() {
-      try? loop.run { [self] in
+      try? loop.run(sparing: waker) { [self] in
         wire.attend()
         if stops.value { loop.end() }
       }
