@@ -1,4 +1,4 @@
-.PHONY: build demo desktop test scenario pipeline packages drills sanitizers clean
+.PHONY: build demo desktop test scenario pipeline packages drills sanitizers bench clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -40,6 +40,13 @@ sanitizers:
 	scripts/install-tools build test drills
 	scripts/test-sanitizers
 
+# Every figure beside a peer measured in the same run: one table, and all of it as JSON in dist/bench.
+bench:
+	scripts/install-tools build demo scenario bench
+	scripts/build-release
+	mkdir -p dist/bench
+	OUTTRAY=.build/outtray /usr/bin/python3 bench/run.py --json dist/bench/bench.json --markdown dist/bench/table.md
+
 # What other programs install, in dist/: a wheel, two npm packages, a Go module.
 packages:
 	scripts/install-tools build packages
@@ -49,7 +56,7 @@ packages:
 	scripts/package-go
 
 test:
-	scripts/install-tools build demo scenario packages desktop test drills
+	scripts/install-tools build demo scenario packages desktop test drills bench
 	scripts/run-tests
 
 clean:

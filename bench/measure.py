@@ -35,12 +35,13 @@ class Target:
     unit: str = ""
 
     def missed_by(self, value):
-        """How much is missing, as a share of the bound (or the value itself where the bound is 0); 0: it is met."""
+        """How much is missing, as a share of the bound, or as it is where the bound is 0; 0: it is met."""
         short = self.bound - value if self.at_least else value - self.bound
         return max(0.0, short / self.bound if self.bound else short)
 
     def __str__(self):
-        return f"{'≥' if self.at_least else '≤'} {self.bound:g}{self.unit or ('×' if self.of == 'ratio' else '')}"
+        unit = "×" if self.of == "ratio" else self.unit
+        return f"{'≥' if self.at_least else '≤'} {self.bound:g}{unit}"
 
 
 def at_least(bound):
@@ -57,10 +58,9 @@ def own_at_most(bound, unit):
 
 
 def rounds(contenders, count, warm=True):
-    """Runs each contender COUNT times, interleaved. `contenders` maps names to functions that return a Sample, or
-    several of one run by further names.
+    """Runs each contender COUNT times, interleaved.
 
-    The order turns by one each round, so that none always runs after the same neighbour. One round before
+    `contenders` maps names to functions that return a Sample, or several of one run by further names. The order turns by one each round, so that none always runs first. One round before
     that is thrown away: it fills caches. Returns a list of {name: Sample}.
     """
     names = list(contenders)
@@ -118,7 +118,8 @@ def compare(figure, unit, taken, ours, peer, target=None, of="value", peer_name=
     values = [(getattr(left, of), getattr(right, of)) for left, right in pairs]
     has_cpu = of == "value" and all(left.cpu and right.cpu for left, right in pairs)
     return Row(
-        figure, unit, Spread.of(left for left, _ in values), peer_name or peer, Spread.of(right for _, right in values),
+        figure, unit, Spread.of(left for left, _ in values), peer_name or peer,
+        Spread.of(right for _, right in values),
         Spread.of(left / right for left, right in values) if all(right for _, right in values) else None,
         Spread.of(left.cpu / right.cpu for left, right in pairs) if has_cpu else None,
         len(pairs), target)

@@ -1,5 +1,5 @@
-"""Small panels side by side as SVG: the quantity against a logarithmic size. What is flat is flat there, and what
-grows with the logarithm is a straight line."""
+"""Small panels side by side as SVG: the quantity against a logarithmic size. What is flat is flat there,
+and what grows with the logarithm is a straight line."""
 import math
 import xml.sax.saxutils
 
@@ -10,9 +10,12 @@ WIDTH, HEIGHT = 210, 150
 LEFT, RIGHT, TOP, BOTTOM = 44, 12, 26, 30
 STYLE = """
 svg { font: 11px system-ui, sans-serif; background: #fff; --ink: #222; --soft: #767676; --line: #2a6fdb; }
-@media (prefers-color-scheme: dark) { svg { background: #16181c; --ink: #e6e6e6; --soft: #9a9a9a; --line: #7fb0ff; } }
+@media (prefers-color-scheme: dark) {
+  svg { background: #16181c; --ink: #e6e6e6; --soft: #9a9a9a; --line: #7fb0ff; }
+}
 text { fill: var(--soft); } .title { fill: var(--ink); font-weight: 600; }
-.axis { stroke: var(--soft); stroke-width: 1; } .spread { stroke: var(--line); stroke-width: 1; opacity: .55; }
+.axis { stroke: var(--soft); stroke-width: 1; }
+.spread { stroke: var(--line); stroke-width: 1; opacity: .55; }
 .median { fill: none; stroke: var(--line); stroke-width: 2; } circle { fill: var(--line); }
 """
 
@@ -25,8 +28,8 @@ def panels(series, unit, sizes_of):
     width, height = ACROSS * WIDTH, down * HEIGHT + 20
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">'
             f"<style>{STYLE}</style>" + "".join(drawn)
-            + f'<text x="{LEFT}" y="{height - 8}">across: {sizes_of}; down: {unit}, median with least and most'
-            "</text></svg>\n")
+            + f'<text x="{LEFT}" y="{height - 8}">across: {sizes_of}; down: {unit}, median with least and '
+            "most</text></svg>\n")
 
 
 def panel(title, points, unit, left, top):
@@ -43,7 +46,7 @@ def panel(title, points, unit, left, top):
 
     bottom = top + TOP + tall
     parts = [f'<text class="title" x="{left + LEFT}" y="{top + 16}">{xml.sax.saxutils.escape(title)}</text>',
-             f'<line class="axis" x1="{left + LEFT}" x2="{left + LEFT + inner}" y1="{bottom}" y2="{bottom}"/>']
+             f'<path class="axis" d="M{left + LEFT} {bottom}h{inner}"/>']
     for value in (0, most):
         parts.append(f'<text text-anchor="end" x="{left + LEFT - 5}" y="{down(value) + 4:.1f}">'
                      f"{measure.short(value)}</text>")

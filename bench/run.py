@@ -2,8 +2,8 @@
 
     bench/run.py [--only NAME]... [--pairs N] [--quick] [--json FILE] [--markdown FILE]
 
-Without OUTTRAY, the binary that scripts/build-release made. A missed target is told, and is no failure: exit status 1
-is for a figure that could not be measured.
+Without OUTTRAY, the binary that scripts/build-release made. A missed target is told, and is no failure:
+exit status 1 is for a figure that could not be measured.
 """
 import argparse
 import importlib
@@ -21,15 +21,16 @@ import workshop
 
 HERE = pathlib.Path(__file__).resolve().parent
 # In the order of the table.
-FIGURES = ("accepts", "latency", "uploads", "posts", "start", "memory", "roundtrip", "outcomes", "rows", "idle",
-           "growth")
+FIGURES = ("accepts", "latency", "uploads", "posts", "start", "memory", "roundtrip", "outcomes", "rows",
+           "idle", "growth")
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", metavar="NAME", action="append", choices=FIGURES, help=", ".join(FIGURES))
     parser.add_argument("--pairs", type=int, default=5, help="rounds of each figure (default 5)")
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the work: for a look, not to quote")
+    parser.add_argument("--quick", action="store_true", help="a twentieth of the work, not to be quoted")
     parser.add_argument("--json", metavar="FILE", help="write all that was measured there")
     parser.add_argument("--markdown", metavar="FILE", help="write the table there as Markdown")
     return parser.parse_args()
@@ -67,7 +68,8 @@ def write(given, about, rows, failed):
     if given.json:
         told = {"machine": about, "pairs": given.pairs, "quick": given.quick, "failed": failed,
                 "rows": [row.as_json() for row in rows]}
-        pathlib.Path(given.json).write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = json.dumps(told, indent=2, ensure_ascii=False)
+        pathlib.Path(given.json).write_text(text + "\n", encoding="utf-8")
     if given.markdown:
         pathlib.Path(given.markdown).write_text(measure.table(rows, markdown=True) + "\n", encoding="utf-8")
 

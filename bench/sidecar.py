@@ -24,11 +24,12 @@ class Refused(Exception):
 
 
 class Sidecar:
-    """A running `outtray serve`. One thread reads and writes, so that no other competes with what is measured."""
+    """A running `outtray serve`. One thread reads and writes; no other competes with what is measured."""
 
     def __init__(self, binary, directory):
         self.process = subprocess.Popen(
-            [binary, "serve", "--dir", str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+            [binary, "serve", "--dir", str(directory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            bufsize=0)
         self.pid = self.process.pid
         self.calls = 0
         self.events = []
@@ -74,7 +75,7 @@ class Sidecar:
         return events
 
     def settle(self, requests, count):
-        """Writes these lines and acknowledges every outcome, until there were COUNT and all calls are answered."""
+        """Writes these lines and acknowledges every outcome, until COUNT came and all calls are answered."""
         self.post(b"".join(requests))
         calls, answered, settled = len(requests), 0, 0
         while settled < count or answered < calls:
@@ -89,7 +90,8 @@ class Sidecar:
             if events:
                 settled += len(events)
                 calls += 1
-                self.post(line(f"ack {settled}", "ackEvents", {"eventIds": [event["eventId"] for event in events]}))
+                acknowledged = [event["eventId"] for event in events]
+                self.post(line(f"ack {settled}", "ackEvents", {"eventIds": acknowledged}))
                 yield from events
 
     def post(self, data):

@@ -1,4 +1,5 @@
-"""What the figures work with: the binary, C programs, a folder on the disk that is measured, servers, full queues."""
+"""What the figures work with: the binary, C programs, a folder on the disk that is measured, servers,
+full queues."""
 import contextlib
 import json
 import pathlib

@@ -1,5 +1,5 @@
-"""Durable accepts per second, with 1, 64 and 1,024 enqueues unanswered, beside one-row transactions of SQLite
-itself (WAL, FULL; the same lines, in C) and puts of persist-queue's SQLiteAckQueue."""
+"""Durable accepts per second, with 1, 64 and 1,024 enqueues unanswered, beside one-row transactions of
+SQLite itself (WAL, FULL; the same lines, in C) and puts of persist-queue's SQLiteAckQueue."""
 import measure
 
 NAME = "accepts"
@@ -10,8 +10,8 @@ PEERS = ("SQLite", "persist-queue")
 
 def measured(workshop):
     def ours(window, count):
-        told = workshop.host(window, 1, workshop.lines(count), workshop.binary, "serve", "--dir", workshop.fresh())
-        return rate(told)
+        return rate(workshop.host(
+            window, 1, workshop.lines(count), workshop.binary, "serve", "--dir", workshop.fresh()))
 
     def sqlite():
         return rate(workshop.told(

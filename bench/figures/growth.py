@@ -1,5 +1,5 @@
-"""The same operations beside 10^3, 10^4, 10^5 and 10^6 waiting entries. The peer of the largest queue is the smallest:
-what grows with the logarithm takes twice as long there. Draws dist/bench/growth.svg."""
+"""The same operations beside 10^3, 10^4, 10^5 and 10^6 waiting entries. The peer of the largest queue is
+the smallest: what grows with the logarithm takes twice as long there. Draws dist/bench/growth.svg."""
 import contextlib
 import itertools
 import statistics
@@ -14,16 +14,19 @@ SIZES = (10**3, 10**4, 10**5, 10**6)
 # Calls that one sample is the median of.
 CALLS = 40
 # Numbers of entries that no filled queue has.
-APART = 50_000_000
+APART = 10_000_000
 PICTURE = ROOT / "dist/bench/growth.svg"
 
-# Each gets the sidecar, the number of waiting entries, a number that is new each time, and the sink's URL.
+# Each gets the sidecar, the number of waiting entries, a number that rises, and the sink's URL.
 OPERATIONS = {
     "enqueue": lambda serving, size, new, url: serving.call("enqueue", entry(APART + new)),
     "enqueue, same id": lambda serving, size, new, url: serving.call("enqueue", entry(new * 7919 % size)),
-    "cancel": lambda serving, size, new, url: serving.call("cancel", {"id": entry(APART + new)["id"]}),
+    "enqueue and cancel": lambda serving, size, new, url: (
+        serving.call("enqueue", entry(3 * APART + new)),
+        serving.call("cancel", {"id": entry(3 * APART + new)["id"]})),
     "to its outcome": lambda serving, size, new, url: settle(serving, entry(2 * APART + new, url, key="now")),
-    "explain": lambda serving, size, new, url: serving.call("explain", {"id": entry(new * 7919 % size)["id"]}),
+    "explain": lambda serving, size, new, url: serving.call(
+        "explain", {"id": entry(new * 7919 % size)["id"]}),
     "a row by its id": lambda serving, size, new, url: serving.call(
         "getRequests", {"id": entry(new * 7919 % size)["id"]}),
     "first 100 rows": lambda serving, size, new, url: serving.call("getRequests", {"limit": 100}),

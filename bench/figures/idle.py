@@ -1,4 +1,5 @@
-"""CPU time and wake-ups of a queue with nothing to do and a host that is silent, beside a `cat` that waits as well."""
+"""CPU time and wake-ups of a queue with nothing to do and a host that is silent, beside a `cat` that
+waits as well."""
 import pathlib
 import subprocess
 import time
@@ -37,8 +38,8 @@ def measured(workshop):
                   "full": lambda: named("full", ours(full)), "cat": lambda: named("cat", cat())}
     taken = measure.rounds(contenders, workshop.pairs, warm=False)
     for who, name in (("outtray", "idle"), ("full", "idle, all paused")):
-        yield measure.compare(f"{name}: wake-ups in {seconds} s", "", taken, f"{who} wake-ups", "cat wake-ups",
-                              measure.own_at_most(0, ""))
+        yield measure.compare(
+            f"{name}: wake-ups in {seconds} s", "", taken, f"{who} wake-ups", "cat wake-ups", measure.own_at_most(0, ""))
         yield measure.compare(f"{name}: CPU in {seconds} s", "ms", taken, f"{who} CPU", "cat CPU")
 
 
@@ -46,8 +47,8 @@ def wake_ups(pid):
     """How often its threads have waited of their own accord, which is how often they were woken."""
     total = 0
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        fields = dict(text.split(":\t", 1) for text in (task / "status").read_text().splitlines() if ":\t" in text)
-        total += int(fields["voluntary_ctxt_switches"])
+        status = (task / "status").read_text(encoding="ascii")
+        total += int(status.partition("\nvoluntary_ctxt_switches:")[2].split()[0])
     return total
 
 

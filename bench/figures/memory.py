@@ -1,5 +1,6 @@
-"""Resident memory: idle, with a million entries waiting, during an upload of 10 GB, with 100,000 outcomes that nobody
-has acknowledged. The peer of the idle one is curl with its libraries, in the middle of an upload."""
+"""Resident memory: idle, with a million entries waiting, during an upload of 10 GB, with 100,000 outcomes
+that nobody has acknowledged. The peer of the idle one is curl with its libraries, in the middle of an
+upload."""
 import subprocess
 import time
 

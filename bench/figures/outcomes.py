@@ -1,5 +1,5 @@
-"""Outcomes delivered and acknowledged per second, from a full journal, beside persist-queue's SQLiteAckQueue and its
-get and ack."""
+"""Outcomes delivered and acknowledged per second, from a full journal, beside persist-queue's
+SQLiteAckQueue and its get and ack."""
 import time
 
 import measure

@@ -1,5 +1,5 @@
-"""10,000 JSON posts of 1 KiB, from enqueue to acknowledged outcome, beside clients that send the same and keep
-nothing: aiohttp, requests, node's fetch. All to one sink; those that can have 64 under way."""
+"""10,000 JSON posts of 1 KiB, from enqueue to acknowledged outcome, beside clients that send the same and
+keep nothing: aiohttp, requests, node's fetch. All to one sink; those that can have 64 under way."""
 import json
 import time
 
@@ -43,7 +43,8 @@ def rate(told):
 def ours(workshop, url, body, count, total):
     with workshop.serve(workshop.fresh()) as serving:
         if total:
-            serving.call("configure", {"concurrency": {"total": total, "reservedHigh": 1, "partsPerEntry": 3}})
+            concurrency = {"total": total, "reservedHigh": 1, "partsPerEntry": 3}
+            serving.call("configure", {"concurrency": concurrency})
         serving.call("subscribe", {"events": ["settled"], "window": 1024})
         requests = [
             sidecar.line(n, "enqueue", {"id": str(n), "key": "note", "request": {"url": url, "data": body}})

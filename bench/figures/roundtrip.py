@@ -1,5 +1,6 @@
-"""One call and its answer, `ping`, beside a program that gives each line back: from a host in C beside an echo in C,
-and from Node, Python and Go, each in its usual way with pipes and JSON, beside `cat`. And `stats` by each client."""
+"""One call and its answer, `ping`, beside a program that gives each line back: from a host in C beside an
+echo in C, and from Node, Python and Go, each in its usual way with pipes and JSON, beside `cat`. And
+`stats` by each client."""
 import os
 import sys
 
@@ -21,8 +22,9 @@ def measured(workshop):
     yield from between(workshop, "C", workshop.program("echo"), lambda window, *command: workshop.host(
         window, 0, lines, *command))
     for language in ("Node", "Python", "Go"):
-        yield from between(workshop, language, "cat", lambda window, *command, language=language: workshop.told(
-            *hosts[language], window, count, *command))
+        command = hosts[language]
+        yield from between(workshop, language, "cat", lambda window, *rest, command=command: workshop.told(
+            *command, window, count, *rest))
 
 
 def between(workshop, language, echo, talk):
@@ -49,6 +51,8 @@ def between(workshop, language, echo, talk):
         target = measure.at_most(1.5) if (language, percentile) == ("C", "p50") else None
         yield measure.compare(f"round trip from {language}, {percentile}", "µs", taken,
                               f"outtray {percentile}", f"{name} {percentile}", target)
-    yield measure.compare(f"calls from {language}, 1 in flight", "/s", taken, "outtray rate 1", f"{name} rate 1")
-    yield measure.compare(f"calls from {language}, 64 in flight", "/s", taken, "many: outtray rate 64",
-                          f"many: {name} rate 64")
+    yield measure.compare(
+        f"calls from {language}, 1 in flight", "/s", taken, "outtray rate 1", f"{name} rate 1")
+    yield measure.compare(
+        f"calls from {language}, 64 in flight", "/s", taken, "many: outtray rate 64", f"many: {name} rate 64",
+        peer_name=name)

@@ -40,7 +40,8 @@ def measured(workshop):
                 count / (time.perf_counter() - began), (time.process_time() - cpu) / count)
 
         taken = measure.rounds({"outtray": ours, "SQLite, json_object": sqlite}, workshop.pairs)
-        yield measure.compare(f"getRequests of {count} rows", "rows/s", taken, "outtray", "SQLite, json_object")
+        yield measure.compare(
+            f"getRequests of {count} rows", "rows/s", taken, "outtray", "SQLite, json_object")
 
 
 def read(serving, with_rows):

@@ -1,5 +1,5 @@
-"""From spawn to the first answer, and to the first byte sent, beside `curl`: on a new directory, on an empty queue and
-on one where a million entries wait."""
+"""From spawn to the first answer, and to the first byte sent, beside `curl`: on a new directory, on an
+empty queue and on one where a million entries wait."""
 import os
 import signal
 import socket
@@ -31,7 +31,7 @@ def measured(workshop):
         "empty": lambda: until_a_line(serve(empty), ping),
         "full": lambda: until_a_line(serve(full), ping),
         "new": lambda: until_a_line(serve(workshop.fresh()), ping),
-        "curl -T": lambda: until_a_byte(("curl", "-sS", "-T", str(body), url), b"", listener),
+        "curl -T": lambda: until_a_byte(("curl", "-s", "-T", str(body), url), b"", listener),
         "empty, first byte": lambda: until_a_byte(serve(one_waiting(workshop, url)), ping, listener)}
     taken = measure.rounds(contenders, many)
     yield measure.compare(

@@ -1,5 +1,6 @@
-"""A file of 1 GiB from acceptance to outcome, beside `curl -T` to the same sink: staged by each kind, in parts, over
-TLS and HTTP/2. The copy for `copy` is made before the acceptance and has a row of its own, beside `cp` and `sync`."""
+"""A file of 1 GiB from acceptance to outcome, beside `curl -T` to the same sink: staged by each kind, in
+parts, over TLS and HTTP/2. The copy for `copy` is made before the acceptance and has a row of its own,
+beside `cp` and `sync`."""
 import os
 import resource
 import subprocess
@@ -76,13 +77,14 @@ def over_tls(workshop, source, size, kind, version):
     options = ["--cacert", str(certificate[0]), "--http2" if version else "--http1.1"]
     contenders = {"outtray": ours, f"curl -T, {kind}": lambda: curl(url, source, size, *options)}
     taken = measure.rounds(contenders, workshop.pairs)
-    yield measure.compare(f"upload, {kind}", "MiB/s", taken, "outtray", f"curl -T, {kind}", measure.at_least(1))
+    yield measure.compare(
+        f"upload, {kind}", "MiB/s", taken, "outtray", f"curl -T, {kind}", measure.at_least(1))
     yield measure.compare(
         f"upload, {kind}: CPU", "s/GiB", taken, "outtray", f"curl -T, {kind}", measure.at_most(1), of="cpu")
 
 
 def curl(url, source, size, *options):
-    """One `curl -T`, as a sidecar would be timed: without its start, which its own clock leaves out as well."""
+    """One `curl -T`, timed by its own clock, which leaves its start out."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
         ["curl", "-sS", "-o", "/dev/null", "-H", "Expect:", "-w", "%{http_code} %{time_total} %{size_upload}",
@@ -115,7 +117,8 @@ class Uploads:
         if staging == "move":
             path = workshop.fresh("moved")
             os.link(source, path)
-        request = {"url": url, "method": "PUT", "file": str(path), "staging": staging, "accept": [{"status": 404}]}
+        request = {"url": url, "method": "PUT", "file": str(path), "staging": staging,
+                   "accept": [{"status": 404}]}
         if parts:
             step = -(-size // parts)
             request["parts"] = [

@@ -1,4 +1,5 @@
-"""ack_persist_queue.py FOLDER COUNT: takes and acknowledges what waits in persist-queue's SQLiteAckQueue, one by one."""
+"""ack_persist_queue.py FOLDER COUNT: takes and acknowledges what waits in persist-queue's SQLiteAckQueue,
+one by one."""
 import json
 import sys
 import time
@@ -8,7 +9,7 @@ import persistqueue
 queue = persistqueue.SQLiteAckQueue(sys.argv[1], auto_commit=True)
 count = int(sys.argv[2])
 for number in range(count):
-    queue.put({"observation": number, "note": "Under a fallen beech, north side, seen twice in the last hour."})
+    queue.put({"observation": number, "note": "Under a fallen beech, seen twice in the last hour."})
 began, cpu = time.perf_counter(), time.process_time()
 for _ in range(count):
     queue.ack(queue.get())

@@ -1,4 +1,5 @@
-"""post_requests.py URL COUNT AT_ONCE BODY: posts the file BODY so often over one session, one after the other."""
+"""post_requests.py URL COUNT AT_ONCE BODY: posts the file BODY so often over one session, one after the
+other."""
 import json
 import sys
 import time
