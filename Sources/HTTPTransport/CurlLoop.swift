@@ -15,8 +15,12 @@ final class CurlLoop {
   private var idle: [EasyHandle] = []
   private var brake = SpinBrake()
 
-  private static let idleConnections = 8
+  /// Connections in use count among them: libcurl closes one whenever it has more, so that with fewer than
+  /// attempts at once nearly each attempt would have to connect.
+  private static let connections = 64
+  /// A handle keeps the buffer of its last upload, up to 512 KiB. Those of small bodies may be more.
   private static let idleHandles = 8
+  private static let smallHandles = 64
   /// Longer than any wait; the wakeup ends it.
   private static let noDeadline: Int64 = 24 * 60 * 60 * 1000
 
@@ -35,7 +39,7 @@ final class CurlLoop {
 
   /// Runs until the order to end; leaves nothing open.
   func run() {
-    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, CurlLoop.idleConnections)
+    ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, CurlLoop.connections)
     while obeyOrders() {
       var running: Int32 = 0
       var code = curl_multi_perform(multi, &running)
@@ -176,8 +180,9 @@ final class CurlLoop {
   }
 
   private func recycle(_ transfer: Transfer) {
+    let isSmall = transfer.exchange.body.length <= EasyHandle.leastBuffer
     transfer.exchange.detach()
-    if idle.count < CurlLoop.idleHandles { idle.append(transfer.easy) }
+    if idle.count < (isSmall ? CurlLoop.smallHandles : CurlLoop.idleHandles) { idle.append(transfer.easy) }
   }
 
   private func failAll(_ code: CURLMcode) {

@@ -5,6 +5,8 @@ import QueueModel
 /// One libcurl handle, used for one exchange after the other.
 final class EasyHandle {
   let pointer: UnsafeMutableRawPointer
+  /// libcurl's smallest upload buffer, bytes.
+  static let leastBuffer: Int64 = 16 << 10
   private var lines: UnsafeMutablePointer<curl_slist>?
   private var refusal: CURLcode?
 
@@ -53,7 +55,7 @@ final class EasyHandle {
       set(CURLOPT_UPLOAD, 1)
       take(ccurl_set_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(length)))
       // Always set: libcurl keeps the old buffer over a reset, whatever its size was.
-      set(CURLOPT_UPLOAD_BUFFERSIZE, Int(min(max(length, 16 << 10), 512 << 10)))
+      set(CURLOPT_UPLOAD_BUFFERSIZE, Int(min(max(length, EasyHandle.leastBuffer), 512 << 10)))
     } else {
       set(CURLOPT_HTTPGET, 1)
     }

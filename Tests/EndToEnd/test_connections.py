@@ -179,3 +179,13 @@ def test_a_url_04_an_address_with_a_zone_is_taken_and_fails_as_network(sidecar):
     enqueue(sidecar, f"http://[fe80::1%25lo]:{free_port()}/", id="a", timeouts={"connectMs": 500})
     sidecar.event("attempt", id="a")
     assert failures(sidecar, "a")
+
+
+def test_d25_many_at_once_share_the_connections_that_stand(sidecar, server):
+    """D25: requests beyond the first 32 go over the connections of those, however many there are."""
+    sidecar.call("configure", concurrency={"total": 33, "reservedHigh": 1, "partsPerEntry": 3})
+    for number in range(300):
+        sidecar.send("enqueue", {
+            "id": str(number), "key": "k", "request": {"url": server.url("/x"), "data": 1}})
+    server.wait_requests(300)
+    assert len(server.connections) <= 32
