@@ -25,3 +25,6 @@ static inline int outtray_sync_log(sqlite3 *database) {
   if (!file || !file->pMethods) return SQLITE_OK;
   return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
+
+// Has SQLite not count its memory, which it does under a lock of the whole process. Before its first use only.
+static inline int outtray_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -15,6 +15,7 @@ final class Connection {
 
   /// Opens the file, which must exist; reads and writes nothing yet.
   init(path: [UInt8], _ access: Access) throws(StoreError) {
+    _ = Connection.countsNoMemory
     var opened: OpaquePointer?
     let mode = access == .readOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags = mode | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -44,6 +45,9 @@ final class Connection {
   }
 
   private static let patienceMs: Int32 = 5000
+
+  /// Once for the process. Where SQLite is in use already it goes on counting, which costs a little.
+  private static let countsNoMemory = outtray_count_no_memory() == SQLITE_OK
 
   /// Runs statements that return nothing of use.
   func execute(_ sql: String) throws(StoreError) {
