@@ -73,7 +73,7 @@ struct BucketChange {
         ELSE min(ifnull(due, ?11), ifnull(?11, due)) END,
       expiry = CASE WHEN ?12
         THEN (
-          SELECT expires_at FROM entry WHERE bucket = ?1 AND state IN ('queued', 'held', 'awaiting-auth')
+          SELECT expires_at FROM entry WHERE bucket = ?1 AND \(mayExpire())
           ORDER BY expires_at LIMIT 1)
         ELSE min(ifnull(expiry, ?13), ifnull(?13, expiry)) END,
       served = max(served, ?14),

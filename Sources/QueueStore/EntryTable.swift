@@ -87,7 +87,7 @@ final class EntryTable {
     nextSpread = statement(
       "SELECT spread FROM entry WHERE bucket = ? AND outage = ? AND spread > ? ORDER BY spread LIMIT 1")
     let expiry = """
-      WHERE e.bucket = ? AND e.state IN ('queued', 'held', 'awaiting-auth') AND e.expires_at <= ?
+      WHERE e.bucket = ? AND \(mayExpire("e.state")) AND e.expires_at <= ?
       ORDER BY e.expires_at, e.number
       """
     expired = select(expiry)

@@ -77,7 +77,7 @@ final class MemberTable {
       """
       SELECT number FROM entry INDEXED BY entry_member
       WHERE group_number = ? AND bucket = ? AND settled_event IS NULL
-        AND state IN ('queued', 'held', 'awaiting-auth')
+        AND \(mayExpire())
       ORDER BY number LIMIT ?
       """)
     rows = statement(

@@ -28,6 +28,8 @@ enum Migrations {
   // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
   // default). Columns that belong to one state are set in that state and NULL in every other, as in
   // Entry.State. Long texts lie beside their row, so that a change of state rewrites a short row only.
+  private static let settled = anyOf("state", "completed", "error", "cancelled")
+
   private static let first = """
     CREATE TABLE meta (
       one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -83,7 +85,7 @@ enum Migrations {
       first_attempt_at INTEGER CHECK (first_attempt_at IS NULL OR attempts > 0),
       state TEXT NOT NULL
         CHECK (
-          state IN ('queued', 'held', 'running', 'awaiting-auth', 'completed', 'error', 'cancelled')),
+          \(anyOf("state", "queued", "held", "running", "awaiting-auth", "completed", "error", "cancelled"))),
       due INTEGER CHECK ((due IS NOT NULL) = (state = 'queued')),
       is_backoff INTEGER CHECK (is_backoff IN (0, 1)),
       outage INTEGER CHECK (outage IS NULL OR state = 'queued'),
@@ -97,13 +99,13 @@ enum Migrations {
       held_behind INTEGER
         CHECK (held_behind IN (0, 1) AND (held_behind IS NOT NULL) = (state = 'held')),
       settled_event TEXT
-        CHECK ((settled_event IS NOT NULL) = (state IN ('completed', 'error', 'cancelled'))),
+        CHECK ((settled_event IS NOT NULL) = \(settled)),
       generation INTEGER NOT NULL CHECK (generation > 0),
       attempts INTEGER NOT NULL CHECK (attempts >= 0),
       header_revision INTEGER NOT NULL CHECK (header_revision >= 0),
       expires_at INTEGER NOT NULL,
-      body_kind TEXT NOT NULL CHECK (body_kind IN ('none', 'data', 'form', 'file', 'parts')),
-      body_place TEXT NOT NULL CHECK (body_place IN ('none', 'row', 'file', 'reference')),
+      body_kind TEXT NOT NULL CHECK (\(anyOf("body_kind", "none", "data", "form", "file", "parts"))),
+      body_place TEXT NOT NULL CHECK (\(anyOf("body_place", "none", "row", "file", "reference"))),
       body_length INTEGER NOT NULL CHECK (body_length >= 0),
       body_file TEXT CHECK ((body_file IS NOT NULL) = (body_place = 'file')),
       body_type TEXT,
@@ -131,12 +133,12 @@ enum Migrations {
       CHECK (body_kind <> 'none' OR body_place = 'none' AND body_length = 0),
       CHECK (body_place <> 'row' OR body_length <= 65536),
       -- only what has settled can have let go of its body
-      CHECK (body_kind = 'none' OR body_place <> 'none' OR state IN ('completed', 'error', 'cancelled'))
+      CHECK (body_kind = 'none' OR body_place <> 'none' OR \(settled))
     ) STRICT;
     CREATE INDEX entry_bucket ON entry (bucket);
     CREATE INDEX entry_due ON entry (bucket, due) WHERE due IS NOT NULL;
     CREATE INDEX entry_expiry ON entry (bucket, expires_at)
-      WHERE state IN ('queued', 'held', 'awaiting-auth');
+      WHERE \(mayExpire());
     CREATE INDEX entry_parked ON entry (bucket, parked_revision) WHERE parked_revision IS NOT NULL;
     CREATE INDEX entry_outage ON entry (bucket, outage, spread) WHERE outage IS NOT NULL;
     -- clean-up asks for each file whether a row names it (D37)
@@ -292,7 +294,7 @@ enum Migrations {
     CREATE TABLE part (
       entry INTEGER NOT NULL,
       position INTEGER NOT NULL CHECK (position >= 0),
-      state TEXT NOT NULL CHECK (state IN ('waiting', 'in-flight', 'accepted')),
+      state TEXT NOT NULL CHECK (\(anyOf("state", "waiting", "in-flight", "accepted"))),
       due INTEGER CHECK ((due IS NOT NULL) = (state = 'waiting')),
       is_backoff INTEGER CHECK (is_backoff IN (0, 1) AND (is_backoff IS NOT NULL) = (state = 'waiting')),
       outage INTEGER CHECK (outage IS NULL OR state = 'waiting'),

@@ -45,6 +45,46 @@ struct CheckTests {
     }
   }
 
+  @Test(
+    "what writes a row makes no table of the constants in its conditions",
+    arguments: ["INSERT INTO entry DEFAULT VALUES", "UPDATE entry SET state = 'queued' WHERE number = 1"])
+  func withoutTables(_ sql: String) throws {
+    let directory = try TemporaryDirectory()
+    let store = try openStore(directory.queue)
+    try withExtendedLifetime(store) {
+      let steps = try withDatabase(of: directory.queue) { database in
+        try Statement(database, "EXPLAIN \(sql)").all { row in
+          _ = row.int()
+          return row.text()
+        }
+      }
+      #expect(steps.contains("MakeRecord"))
+      #expect(!steps.contains("OpenEphemeral"))
+    }
+  }
+
+  @Test("D4: what expires is found by its index")
+  func expiryByIndex() throws {
+    let directory = try TemporaryDirectory()
+    let store = try openStore(directory.queue)
+    try withExtendedLifetime(store) {
+      let plan = try withDatabase(of: directory.queue) { database in
+        try Statement(
+          database,
+          """
+          EXPLAIN QUERY PLAN SELECT e.number FROM entry e
+          WHERE e.bucket = 1 AND \(mayExpire("e.state")) AND e.expires_at <= 1 ORDER BY e.expires_at, e.number
+          """
+        ).all { row in
+          for _ in 0..<3 { _ = row.int() }
+          return row.text()
+        }
+      }
+      #expect(plan.count == 1)
+      #expect(plan[0].contains("entry_expiry"))
+    }
+  }
+
   @Test("D10, B8: ids are unique byte by byte")
   func uniqueIDs() throws {
     let directory = try TemporaryDirectory()
