@@ -21,7 +21,7 @@ import workshop
 
 HERE = pathlib.Path(__file__).resolve().parent
 # In the order of the table.
-FIGURES = ("accepts", "latency", "uploads", "posts", "start", "memory", "roundtrip", "outcomes", "rows",
+FIGURES = ("accepts", "latency", "accept_file", "uploads", "posts", "start", "memory", "roundtrip", "outcomes", "rows",
            "idle", "growth")
 
 

@@ -3,7 +3,7 @@ SQLite itself (WAL, FULL; the same lines, in C) and puts of persist-queue's SQLi
 import measure
 
 NAME = "accepts"
-WINDOWS = {1: 4000, 64: 40_000, 1024: 80_000}
+WINDOWS = {1: 1000, 64: 20_000, 1024: 40_000}
 TARGETS = {64: measure.at_least(10), 1024: measure.at_least(20)}
 PEERS = ("SQLite", "persist-queue")
 
@@ -15,10 +15,10 @@ def measured(workshop):
 
     def sqlite():
         return rate(workshop.told(
-            workshop.program("commits"), workshop.fresh("database"), workshop.lines(workshop.scaled(4000))))
+            workshop.program("commits"), workshop.fresh("database"), workshop.lines(workshop.scaled(1000))))
 
     def persist_queue():
-        return rate(workshop.python("put_persist_queue.py", workshop.fresh(), workshop.scaled(2000)))
+        return rate(workshop.python("put_persist_queue.py", workshop.fresh(), workshop.scaled(500)))
 
     contenders = {"SQLite": sqlite, "persist-queue": persist_queue}
     for window, count in WINDOWS.items():

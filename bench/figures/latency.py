@@ -2,7 +2,7 @@
 import measure
 
 NAME = "latency"
-COUNT = 3000
+COUNT = 1000
 
 
 def measured(workshop):

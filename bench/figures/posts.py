@@ -29,7 +29,7 @@ def measured(workshop):
         "aiohttp": lambda: rate(workshop.python("post_aiohttp.py", *common)),
         "requests": lambda: rate(workshop.python("post_requests.py", *common)),
         "node fetch": lambda: peer("node", workshop.source("post_fetch.mjs"))}
-    taken = measure.rounds(contenders, workshop.pairs)
+    taken = measure.rounds(contenders, workshop.pairs, warm=False)
     for name in ("aiohttp", "requests", "node fetch"):
         yield measure.compare(f"{count} posts, durable", "/s", taken, "outtray", name, TARGETS.get(name))
     yield measure.compare(
