@@ -7,7 +7,11 @@ enum CurlHooks {
   static let read: ccurl_bytes_hook = { bytes, size, count, user in
     guard let bytes, let exchange = exchange(user) else { return Int(CURL_READFUNC_ABORT) }
     let room = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-    return exchange.body.read(into: room) ?? Int(CURL_READFUNC_ABORT)
+    switch exchange.read(into: room) {
+    case .bytes(let count): return count
+    case .pause: return Int(CURL_READFUNC_PAUSE)
+    case .failure: return Int(CURL_READFUNC_ABORT)
+    }
   }
 
   static let seek: ccurl_seek_hook = { user, offset, origin in

@@ -14,6 +14,7 @@ final class CurlLoop {
   private var byHandle: [UnsafeMutableRawPointer: Transfer] = [:]
   private var idle: [EasyHandle] = []
   private var brake = SpinBrake()
+  private let pacer = Pacer()
 
   /// Connections in use count among them: libcurl closes one whenever it has more, so that with fewer than
   /// attempts at once nearly each attempt would have to connect.
@@ -41,6 +42,7 @@ final class CurlLoop {
   func run() {
     ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, CurlLoop.connections)
     while obeyOrders() {
+      letGo()
       var running: Int32 = 0
       var code = curl_multi_perform(multi, &running)
       takeEndings()
@@ -72,6 +74,7 @@ final class CurlLoop {
       case .start(let transmission): begin(transmission)
       case .stop(let attempt): if let transfer = transfers[attempt] { drop(transfer) }
       case .configure(let settings): configure(settings)
+      case .limit(let bandwidth): limit(bandwidth)
       case .end: return false
       }
     }
@@ -85,6 +88,11 @@ final class CurlLoop {
     for transfer in byHandle.values { transfer.easy.forbidReuse() }
   }
 
+  private func limit(_ bandwidth: Bandwidth) {
+    pacer.configure(bandwidth)
+    for transfer in byHandle.values { transfer.exchange.forfeitPace() }
+  }
+
   private func begin(_ transmission: Transmission) {
     do throws(TransferFailure) {
       let body = try BodySource(opening: transmission.body)
@@ -93,7 +101,8 @@ final class CurlLoop {
       }
       let exchange = Exchange(
         url: transmission.url, method: transmission.method, headers: transmission.headers, body: body,
-        timeouts: transmission.timeouts, easy: easy.pointer, sockets: sockets, now: MonotonicTime.now)
+        timeouts: transmission.timeouts, pace: Pace(pacer, transmission.attempt, transmission.key),
+        easy: easy.pointer, sockets: sockets, now: MonotonicTime.now)
       let transfer = Transfer(transmission, easy: easy, exchange: exchange)
       if let earlier = transfers.updateValue(transfer, forKey: transmission.attempt) { forget(earlier) }
       send(transfer)
@@ -123,8 +132,9 @@ final class CurlLoop {
       transfer.follow(
         with: Exchange(
           url: hop.url, method: hop.method, headers: hop.headers, body: body,
-          timeouts: transfer.transmission.timeouts, easy: transfer.easy.pointer, sockets: sockets,
-          now: MonotonicTime.now))
+          timeouts: transfer.transmission.timeouts,
+          pace: Pace(pacer, transfer.transmission.attempt, transfer.transmission.key),
+          easy: transfer.easy.pointer, sockets: sockets, now: MonotonicTime.now))
       send(transfer)
     } catch {
       finish(transfer, transfer.result(answer: nil, failure: error))
@@ -159,6 +169,7 @@ final class CurlLoop {
   /// Takes the transfer's handle out of libcurl's hands; a connection in use is closed.
   private func release(_ transfer: Transfer) {
     guard byHandle.removeValue(forKey: transfer.easy.pointer) != nil else { return }
+    pacer.leave(transfer.transmission.attempt)
     curl_multi_remove_handle(multi, transfer.easy.pointer)
   }
 
@@ -196,9 +207,14 @@ final class CurlLoop {
 
   // MARK: Time
 
+  /// Bodies that were held back go on as far as the limits allow.
+  private func letGo() {
+    for (attempt, bytes) in pacer.grants() { transfers[attempt]?.exchange.goOn(with: bytes) }
+  }
+
   /// Looks at every transfer that is due; returns how long libcurl may wait, ms.
   private func look(at now: Int64) -> Int64 {
-    var wake = now + CurlLoop.noDeadline
+    var wake = min(now + CurlLoop.noDeadline, pacer.nextAt ?? .max)
     for transfer in transfers.values {
       if transfer.exchange.wakeAt <= now { look(at: transfer, now) }
       if transfers[transfer.transmission.attempt] === transfer { wake = min(wake, transfer.exchange.wakeAt) }

@@ -64,6 +64,10 @@ package final class CurlTransport: Transport {
     }
   }
 
+  package func limit(_ bandwidth: Bandwidth) {
+    inbox.post(.limit(bandwidth))
+  }
+
   /// Ends every attempt without a report, closes every connection and ends the thread; returns when that is
   /// done, which waits for no peer. Orders that come later are dropped. May be called again.
   package func shutdown() {

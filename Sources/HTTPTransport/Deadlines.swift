@@ -53,6 +53,13 @@ struct Deadlines {
     headAt = now
   }
 
+  /// How long the server took until the head, ms. When a short request left is not seen in time to tell; it
+  /// begins and leaves as good as at once. A long one that was not seen leaving took the server no time.
+  func answeredAfter(shortRequest: Bool) -> Int64? {
+    guard let begunAt, let headAt else { return nil }
+    return headAt - (shortRequest ? begunAt : min(leftAt ?? headAt, headAt))
+  }
+
   /// The moment at which the exchange ends if nothing changes, and how.
   var due: (at: Int64, end: End) {
     let stall = (at: lastByteAt + timeouts.stallMs, end: End.stall)

@@ -24,6 +24,7 @@ final class Exchange {
   /// When the send queue is looked at next.
   private(set) var nextLook: Int64
   private var gzipEnd: GzipEnd?
+  private(set) var pace: Pace
 
   private let easy: UnsafeMutableRawPointer
   private let sockets: SocketTable
@@ -37,15 +38,18 @@ final class Exchange {
   private static let shortestLook: Int64 = 50
   private static let longestLook: Int64 = 250
   private static let rescuedBytes = 64 << 10
+  /// Bytes of a body that are handed over in one piece.
+  private static let shortRequest: Int64 = 64 << 10
 
   init(
     url: RequestURL, method: HTTPMethod, headers: HeaderFields, body: BodySource, timeouts: Timeouts,
-    easy: UnsafeMutableRawPointer, sockets: SocketTable, now: Int64
+    pace: Pace, easy: UnsafeMutableRawPointer, sockets: SocketTable, now: Int64
   ) {
     self.url = url
     self.method = method
     self.headers = headers
     self.body = body
+    self.pace = pace
     self.easy = easy
     self.sockets = sockets
     deadlines = Deadlines(timeouts, now: now)
@@ -69,6 +73,9 @@ final class Exchange {
   /// Bytes of both bodies and of the answer's heads so far; grows while anything happens.
   var bytesMoved: Int64 { handedOver + bytesReceived }
 
+  /// From the end of the request to the head of the final answer, ms; nil without one.
+  var answeredAfterMs: Int64? { deadlines.answeredAfter(shortRequest: body.length <= Exchange.shortRequest) }
+
   /// When this exchange has to be looked at again.
   var wakeAt: Int64 {
     hasBegun && !hasLeft ? min(nextLook, deadlines.due.at) : deadlines.due.at
@@ -89,6 +96,22 @@ final class Exchange {
     deadlines.begin(at: now)
     nextLook = now + lookEvery
     return true
+  }
+
+  enum Reading {
+    case bytes(Int)
+    /// A limit of bandwidth holds the body back.
+    case pause
+    case failure
+  }
+
+  func read(into room: UnsafeMutableRawBufferPointer) -> Reading {
+    guard let most = pace.room(for: room.count, left: body.length - body.position) else { return .pause }
+    guard let got = body.read(into: UnsafeMutableRawBufferPointer(rebasing: room[..<most])) else {
+      return .failure
+    }
+    pace.used(got)
+    return .bytes(got)
   }
 
   func takeHeadLine(_ line: UnsafeRawBufferPointer) -> Bool {
@@ -129,10 +152,23 @@ final class Exchange {
     ccurl_set_long(easy, CURLOPT_VERBOSE, 1)
   }
 
+  // MARK: The pace
+
+  /// The body goes on with so many bytes.
+  func goOn(with bytes: Int64) {
+    pace.grant(bytes)
+    // Without a change libcurl looks at nothing.
+    curl_easy_pause(easy, CURLPAUSE_SEND_CONT | CURLPAUSE_RECV_CONT)
+  }
+
+  func forfeitPace() { pace.forfeit() }
+
   // MARK: The send queue
 
   /// Sees how much of the request has left the send queue.
   func look(at now: Int64) {
+    // Whom we hold back does not stall.
+    if pace.isHeldBack { deadlines.move(at: now) }
     guard hasBegun, !hasLeft, !isClosed || inherited != nil else { return }
     let handed = handedOver
     let queued = queuedBytes
@@ -143,7 +179,8 @@ final class Exchange {
       // The first look only says where the queue stands.
       if unsent != .max { deadlines.move(at: now) }
     } else {
-      lookEvery = min(lookEvery * 2, Exchange.longestLook)
+      // The end is to be seen when it comes: the server's time counts from there.
+      lookEvery = handed == body.length ? Exchange.shortestLook : min(lookEvery * 2, Exchange.longestLook)
     }
     unsent = rest
     bytesSent = left

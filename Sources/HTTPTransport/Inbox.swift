@@ -7,6 +7,7 @@ enum Order: Sendable {
   case start(Transmission)
   case stop(AttemptID)
   case configure(ConnectionSettings)
+  case limit(Bandwidth)
   case end
 }
 

@@ -106,7 +106,8 @@ final class Transfer {
   func result(answer: Answer?, failure: TransferFailure?) -> AttemptResult {
     AttemptResult(
       answer: answer, failure: failure, requestWentWhole: exchange.hasLeft, bytesSent: bytesSent,
-      bytesReceived: bytesReceived, connectionWasReused: exchange.connectionWasReused)
+      bytesReceived: bytesReceived, connectionWasReused: exchange.connectionWasReused,
+      answeredAfterMs: exchange.answeredAfterMs)
   }
 
   /// Only a complete final head counts (D12), but for one that exceeds a limit, whose status says enough.

@@ -17,7 +17,7 @@ package struct Members: Sendable, Equatable {
     switch method {
     case .initialize: Members(served: ["protocolVersion", "client"])
     case .configure:
-      Members(served: ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"])
+      Members(served: ["lifetimeMs", "retry", "concurrency", "bandwidth", "timeouts", "tls", "proxy", "http2"])
     case .enqueue:
       Members(served: [
         "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs", "after",
@@ -86,8 +86,11 @@ package struct Members: Sendable, Equatable {
   /// The time limits that one entry sets for itself; a member left out follows configure (D22).
   package static let timeoutLayer = Members(served: ["connectMs", "stallMs", "responseMs"])
 
-  /// How many attempts run at once (D25). Complete when given, but for perOrigin.
+  /// How many attempts run at once (D25, D51). Complete when given, but for perOrigin.
   package static let concurrency = Members(served: ["total", "reservedHigh", "partsPerEntry", "perOrigin"])
+
+  /// How fast request bodies are sent, in bytes a second; a member left out sets no limit (D53).
+  package static let bandwidth = Members(served: ["total", "keys"])
 
   /// What is special about one host (D24).
   package static let tlsHost = Members(served: ["certFile", "keyFile", "pinnedPublicKeys"])

@@ -6,8 +6,8 @@ package enum Method: String, Sendable, CaseIterable {
   case initialize
   /// Sets defaults of the queue; persisted. Absent members stay, null returns one to its default, a given one
   /// is replaced as a whole (D43). A change by another host leaves a `warn` diagnostic. Retry defaults count
-  /// at the next result, timeouts and concurrency at the next attempt; tls and proxy close idle connections;
-  /// running attempts are left alone.
+  /// at the next result, timeouts and concurrency at the next attempt, bandwidth at once, for running
+  /// attempts too; tls and proxy close idle connections; running attempts are left alone otherwise.
   case configure
   /// Takes a request into the queue. Answered once entry and body are on disk, never for the network (B177).
   /// An id that exists follows the same-id rules (D5 to D8). The reply precedes every event about the entry

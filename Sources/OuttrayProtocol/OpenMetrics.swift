@@ -49,6 +49,15 @@ package enum OpenMetrics {
     page.family("network_metered", .gauge, "1 while traffic is paid for.") {
       $0.sample(stats["network"]?["metered"]?.bool.map { $0 ? 1 : 0 })
     }
+    let origins = (stats["origins"] ?? .null).elements()
+    page.family("origin_limit", .gauge, "Attempts at once that an origin may have.") {
+      for load in origins { $0.sample(load["limit"]?.integer, ("origin", load["origin"]?.string ?? "")) }
+    }
+    page.family("origin_failing", .gauge, "1 while an origin is left alone, or tried by one at a time.") {
+      for load in origins {
+        $0.sample(load["circuit"]?.string == "closed" ? 0 : 1, ("origin", load["origin"]?.string ?? ""))
+      }
+    }
     return page.text + "# EOF\n"
   }
 

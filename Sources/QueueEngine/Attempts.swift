@@ -23,6 +23,7 @@ extension Turn {
   mutating func startDue(_ writer: Writer) throws(StoreError) {
     state.hasDueLeft = false
     state.lookedAt = now.steady
+    state.noteQuiet(at: now.steady)
     guard !state.gates.paused else { return }
     for _ in 0..<Turn.batch {
       guard state.slots.hasRoom else { return }
@@ -42,7 +43,8 @@ extension Turn {
   }
 
   private func firstDue(_ priority: Descriptor.Priority, _ writer: Writer) throws(StoreError) -> Entry? {
-    for bucket in try writer.dueBuckets(priority, at: now.steady, where: state.isOpen) {
+    let due = try writer.dueBuckets(priority, at: now.steady) { state.isOpen($0, at: now.steady) }
+    for bucket in state.fewestFirst(due) {
       let covering = state.gates.coveringRevision(key: bucket.key, origin: bucket.origin)
       let ended = state.gates.outages[bucket.origin].flatMap { outage in
         outage.endedAt.map { (outage.number, Gates.spread(reachedAt: now.steady, endedAt: $0)) }
@@ -74,16 +76,16 @@ extension Turn {
   /// The attempt goes to the transport.
   mutating func fly(_ entry: Entry, _ transmission: Transmission) {
     let origin = transmission.url.origin
+    let load = state.slots.took(entry.request.priority, transmission.attempt, to: origin, at: now.steady)
     state.flights[transmission.attempt] = Flight(
       id: entry.id, key: entry.key, group: entry.group, origin: origin, priority: entry.request.priority,
-      startedAt: now.steady)
+      load: load, movedAt: now.steady)
     if state.sendings[entry.number] == nil {
       state.sendings[entry.number] = Sending(
         id: entry.id, key: entry.key, group: entry.group, weight: entry.weightInGroup,
         totalBytes: entry.totalBytes, storedBytes: entry.bytesSent,
         acceptedBytes: entry.parts?.acceptedBytes ?? 0)
     }
-    state.slots.took(entry.request.priority, origin: origin)
     state.counters.attemptsStarted += 1
     log(.debug, LogLine(begins: transmission, of: entry))
     then(.start(transmission))
@@ -101,6 +103,7 @@ extension Turn {
       var sending = state.sendings[attempt.entry]
     else { return }
     state.flights[attempt]?.bytesSent = bytesSent
+    state.noteMoved(attempt, at: now.steady)
     sending.bytesInFlight += bytesSent - flight.bytesSent
     if sending.throttle.note(sending.bytesSent, at: now.steady) { tellProgress(of: sending) }
     state.sendings[attempt.entry] = sending
@@ -126,6 +129,7 @@ extension Turn {
     throws(StoreError)
   {
     let flight = state.flights[attempt]
+    if let flight { learn(from: flight, result) }
     land(attempt)
     state.counters.bytesSent += result.bytesSent
     state.counters.bytesReceived += result.bytesReceived
@@ -177,9 +181,9 @@ extension Turn {
     throws(StoreError)
   {
     let next = Outage.after(
-      result.reach, begunAt: flight.startedAt, lastReachedBy: state.reachedAt(flight.origin),
+      result.reach, begunAt: flight.load.begunAt, lastReachedBy: state.reachedAt(flight.origin),
       current: state.gates.outages[flight.origin], now: now)
-    if result.reach == .reached { state.noteReached(flight.origin, by: flight.startedAt) }
+    if result.reach == .reached { state.noteReached(flight.origin, by: flight.load.begunAt) }
     guard let next else { return }
     state.gates.outages[flight.origin] = next
     try writer.save(next, of: flight.origin)
@@ -195,12 +199,8 @@ extension EngineState {
   }
 
   /// Gates close buckets, never single entries.
-  func isOpen(_ bucket: Bucket) -> Bool {
-    mayExpire(bucket) && !gates.holdsForWifi(bucket.wifiOnly) && takesMore(bucket.origin)
-  }
-
-  /// Whether one more attempt may go to the origin. During an outage one at a time probes (D16).
-  func takesMore(_ origin: Origin) -> Bool {
-    !slots.isFull(origin) && (!gates.hasOutage(origin) || slots.running(to: origin) == 0)
+  func isOpen(_ bucket: Bucket, at steady: Int64) -> Bool {
+    mayExpire(bucket) && !gates.holdsForWifi(bucket.wifiOnly)
+      && takesMore(bucket.origin, bucket.priority, at: steady)
   }
 }

@@ -103,6 +103,7 @@ extension Turn {
     try writer.save(state.configuration)
     state.slots.concurrency = state.configuration.concurrency
     if state.configuration.concurrency != before.concurrency { try rearrangeSending(writer) }
+    if state.configuration.bandwidth != before.bandwidth { then(.limit(state.configuration.bandwidth)) }
     if state.configuration.connection != before.connection {
       then(.configure(state.configuration.connection))
     }

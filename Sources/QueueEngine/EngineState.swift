@@ -111,10 +111,17 @@ struct Flight {
   var group: EntryGroup?
   var origin: Origin
   var priority: Descriptor.Priority
-  /// Queue time when it began, ms (D16).
-  var startedAt: Int64
+  /// As its origin sees it.
+  var load: OriginLoad.Attempt
+  /// Queue time of its begin or of the last byte that is known to have left, ms.
+  var movedAt: Int64
+  /// It has not moved for `Slots.quietAfterMs`.
+  var isQuiet = false
   /// Body bytes that have left so far.
   var bytesSent: Int64 = 0
+
+  /// Queue time, ms, at which it falls quiet if nothing moves until then.
+  var quietAt: Int64 { movedAt + Slots.quietAfterMs }
 }
 
 /// What an entry has sent, as its host sees it: accepted parts and whatever is in flight.

@@ -30,6 +30,7 @@ extension Turn {
   }
 
   private mutating func endOutages(_ writer: Writer) throws(StoreError) {
+    state.slots.closeCircuits()
     guard state.gates.endOutages(at: now.steady) else { return }
     try writer.endOutages(at: now.steady)
     mustSync()

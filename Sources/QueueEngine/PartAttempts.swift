@@ -31,7 +31,7 @@ extension Turn {
     case .failure(let failure): return try fail(entry, failure.settlement, writer)
     }
     // The bucket's origin is that of the part before, and this one may go elsewhere.
-    guard state.takesMore(part.url.origin) else {
+    guard state.takesMore(part.url.origin, entry.request.priority, at: now.steady) else {
       let decision = entry.waits(
         toSend: index, part, partsAtOnce: partsAtOnce, gates: state.gates, now: now)
       return try apply(decision, from: entry, writer)

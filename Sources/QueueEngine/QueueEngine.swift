@@ -60,6 +60,7 @@ package final class QueueEngine {
     state.splitting = Set(try state.misplaced(store.reader).keys)
     state.gates.network = network
     transport.configure(state.configuration.connection)
+    transport.limit(state.configuration.bandwidth)
   }
 
   /// Puts entries that a dead process left running back in the queue, notes the start, finishes the moves of

@@ -15,6 +15,8 @@ package struct Stats: Sendable {
   package var network = Network()
   /// A host named the network; else it was detected (D34).
   package var isNetworkNamed = false
+  /// Those with attempts first, then by name.
+  package var origins: [OriginStanding] = []
 }
 
 /// When the engine wants a `tick`; nil in both means that nothing is waited for.
@@ -70,6 +72,7 @@ extension QueueEngine {
     stats.commits = state.counters.commits
     stats.network = state.gates.network
     stats.isNetworkNamed = !state.networkOverrides.isEmpty
+    stats.origins = state.slots.standings(now: clock.now())
     return stats
   }
 
@@ -124,8 +127,11 @@ extension QueueEngine {
       try store.reader.nextGroupDeadline(where: state.mayExpire),
     ]
     deadline.wall = limits.compactMap(\.self).min()
+    if let opening = state.nextOpening { times.append(opening) }
+    deadline.steady = times.min()
     guard state.slots.hasRoom else { return deadline }
-    if let due = try store.reader.nextDue(after: state.lookedAt, where: state.isOpen) { times.append(due) }
+    let due = try store.reader.nextDue(after: state.lookedAt) { state.isOpen($0, at: now.steady) }
+    if let due { times.append(due) }
     if let woken = try nextWoken(where: state.mayExpire) { times.append(woken) }
     deadline.steady = times.min()
     return deadline

@@ -24,6 +24,7 @@ extension Turn {
       }
     }
     mustSync()
+    if let origin = entry.origin { state.slots.tryNow(origin, at: now.steady) }
     // Before the events of what follows.
     answer(reply, Row(state.shown(decision.entry), gates: state.gates, now: now))
     if !decision.effects.isEmpty { try apply(decision, from: entry, writer) }

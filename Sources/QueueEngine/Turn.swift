@@ -28,6 +28,7 @@ struct Turn {
     case start(Transmission)
     case stop(AttemptID)
     case configure(ConnectionSettings)
+    case limit(Bandwidth)
     case tell(HostID, HostEvent)
     case stage(StagingWork)
     case discard(StagedBody)
@@ -74,6 +75,7 @@ struct Turn {
       case .start(let transmission): engine.transport.start(transmission)
       case .stop(let attempt): engine.transport.stop(attempt)
       case .configure(let settings): engine.transport.configure(settings)
+      case .limit(let bandwidth): engine.transport.limit(bandwidth)
       case .tell(let host, let event): state.connections[host]?.host.receive(event)
       case .stage(let work): engine.stage(work)
       case .discard(let body): engine.store.discard(body)
@@ -212,7 +214,7 @@ struct Turn {
   /// The attempt is no longer in the transport's hands.
   mutating func land(_ attempt: AttemptID) {
     guard let flight = state.flights.removeValue(forKey: attempt) else { return }
-    state.slots.freed(flight.priority, origin: flight.origin)
+    state.slots.freed(flight.priority, attempt, to: flight.origin, wasQuiet: flight.isQuiet)
     state.sendings[attempt.entry]?.bytesInFlight -= flight.bytesSent
   }
 

@@ -21,6 +21,8 @@ enum Bounds {
   static let ranges: Int64 = 100_000
   /// Attempts at once, parts at once.
   static let concurrency: Int64 = 1024
+  /// Keys with a limit of their own on the bytes they send.
+  static let limitedKeys = 1000
   /// Entries that one entry waits for.
   static let predecessors = 1000
   /// Names of one `bind`.

@@ -66,7 +66,7 @@ extension Gates {
       }
     case .held, .awaitingAuth, .running, .sending, .settled: break
     }
-    return closed + closedByLoad(for: entry, slots)
+    return closed + closedByLoad(for: entry, slots, now: now)
   }
 
   private func closedBySettings(for entry: Entry) -> [ClosedGate] {
@@ -85,19 +85,28 @@ extension Gates {
     return closed
   }
 
-  private func closedByLoad(for entry: Entry, _ slots: Slots) -> [ClosedGate] {
+  private func closedByLoad(for entry: Entry, _ slots: Slots, now: Moment) -> [ClosedGate] {
+    let origin = entry.origin ?? Origin(text: "")
     var closed: [ClosedGate] = []
-    if let origin = entry.origin {
-      if hasOutage(origin), slots.running(to: origin) > 0 {
-        closed.append(
-          ClosedGate(.outage, "\(origin.text) cannot be reached; one attempt at a time tries it"))
-      } else if slots.isFull(origin) {
-        closed.append(ClosedGate(.origin, "\(origin.text) has as many transmissions as it may have"))
-      }
+    if hasOutage(origin), slots.running(to: origin) > 0 {
+      closed.append(ClosedGate(.outage, "\(origin.text) cannot be reached; one attempt at a time tries it"))
+    } else if !slots.admits(origin, at: now.steady) {
+      closed.append(closedByCircuit(to: origin, slots, now: now))
+    } else if slots.isFull(origin) {
+      let most = slots.limit(of: origin)
+      let number = most == 1 ? "the one transmission" : "the \(most) transmissions"
+      closed.append(ClosedGate(.origin, "\(origin.text) has \(number) that it may have now"))
     }
-    if !slots.hasRoom(for: entry.request.priority) {
+    if !slots.hasRoom(for: entry.request.priority, to: origin) {
       closed.append(ClosedGate(.slots, "all transmissions that its priority may use are taken"))
     }
     return closed
+  }
+
+  private func closedByCircuit(to origin: Origin, _ slots: Slots, now: Moment) -> ClosedGate {
+    if let until = slots.origins[origin]?.circuit.restsUntil, until > now.steady {
+      return ClosedGate(.outage, "\(origin.text) fails and is left alone for a while", until: now.wall(at: until))
+    }
+    return ClosedGate(.outage, "\(origin.text) fails; one attempt at a time tries it")
   }
 }

@@ -6,6 +6,7 @@ package struct Configuration: Sendable, Equatable {
   package var lifetimeMs: Int64 = 14 * 24 * 60 * 60 * 1000
   package var retry = RetryPolicy()
   package var concurrency = Concurrency()
+  package var bandwidth = Bandwidth()
   package var timeouts = Timeouts()
   package var connection = ConnectionSettings()
 
@@ -28,6 +29,7 @@ package struct Configuration: Sendable, Equatable {
       object.member("lifetimeMs", lifetimeMs)
       object.member("retry") { RetryLayer(all: retry).write(into: &$0) }
       object.member("concurrency") { concurrency.write(into: &$0) }
+      object.member("bandwidth") { bandwidth.write(into: &$0) }
       object.member("timeouts") { timeouts.write(into: &$0) }
       object.member("tls") { TrustSettings(of: connection).write(into: &$0) }
       if let proxy = connection.proxy { object.member("proxy", proxy) }

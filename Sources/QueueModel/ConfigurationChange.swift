@@ -19,6 +19,7 @@ package struct ConfigurationChange: Sendable {
   private var lifetimeMs = Change<Int64>.stay
   private var retry = Change<RetryPolicy>.stay
   private var concurrency = Change<Concurrency>.stay
+  private var bandwidth = Change<Bandwidth>.stay
   private var timeouts = Change<Timeouts>.stay
   private var trust = Change<TrustSettings>.stay
   private var proxy = Change<String?>.stay
@@ -28,7 +29,7 @@ package struct ConfigurationChange: Sendable {
   package init(reading params: JSON) throws(InvalidInput) {
     let object = try ObjectReader(
       params, path: "",
-      names: ["lifetimeMs", "retry", "concurrency", "timeouts", "tls", "proxy", "http2"])
+      names: ["lifetimeMs", "retry", "concurrency", "bandwidth", "timeouts", "tls", "proxy", "http2"])
     lifetimeMs = try Self.change(object, "lifetimeMs") { json, path throws(InvalidInput) in
       try json.integer(at: path, in: 1...Bounds.integer)
     }
@@ -36,6 +37,7 @@ package struct ConfigurationChange: Sendable {
       RetryPolicy().overlaid(with: try RetryLayer(reading: json, path: path))
     }
     concurrency = try Self.change(object, "concurrency", Concurrency.init(reading:path:))
+    bandwidth = try Self.change(object, "bandwidth", Bandwidth.init(reading:path:))
     timeouts = try Self.change(object, "timeouts", Timeouts.init(reading:path:))
     trust = try Self.change(object, "tls", TrustSettings.init(reading:path:))
     proxy = try Self.change(object, "proxy") { json, path throws(InvalidInput) in
@@ -58,6 +60,7 @@ package struct ConfigurationChange: Sendable {
     new.lifetimeMs = lifetimeMs.applied(to: old.lifetimeMs, default: initial.lifetimeMs)
     new.retry = retry.applied(to: old.retry, default: initial.retry)
     new.concurrency = concurrency.applied(to: old.concurrency, default: initial.concurrency)
+    new.bandwidth = bandwidth.applied(to: old.bandwidth, default: initial.bandwidth)
     new.timeouts = timeouts.applied(to: old.timeouts, default: initial.timeouts)
     let settings = trust.applied(to: TrustSettings(of: old.connection), default: TrustSettings())
     new.connection.caFile = settings.caFile

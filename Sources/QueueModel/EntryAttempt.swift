@@ -37,7 +37,7 @@ extension Entry {
     identify(&headers, idempotencyKey: keyToSend, attempt)
     return Transmission(
       attempt: id, url: url, method: request.method, headers: headers, body: outgoing,
-      timeouts: timeouts.overlaid(with: request.timeouts))
+      timeouts: timeouts.overlaid(with: request.timeouts), key: key)
   }
 
   /// The caller's own Idempotency-Key stands (D19); the request id is ours alone.

@@ -56,7 +56,7 @@ extension Entry {
       entry: number, generation: open.generation, ordinal: open.attempt.ordinal, part: index)
     return Transmission(
       attempt: id, url: part.url, method: request.method, headers: headers, body: outgoing,
-      timeouts: timeouts.overlaid(with: request.timeouts))
+      timeouts: timeouts.overlaid(with: request.timeouts), key: key)
   }
 
   /// An outage has ended, or more or fewer parts may go at once: the next one may go at another time.

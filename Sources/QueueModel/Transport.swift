@@ -10,6 +10,9 @@ package protocol Transport: AnyObject, Sendable {
 
   /// Settings for attempts begun from now on; idle connections made under other settings are closed (D24).
   func configure(_ settings: ConnectionSettings)
+
+  /// How fast bodies are sent from now on, those of running attempts too (D53).
+  func limit(_ bandwidth: Bandwidth)
 }
 
 /// Receives what a transport reports, on the transport's thread.
@@ -24,10 +27,12 @@ package struct Transmission: Sendable {
   package var headers: HeaderFields
   package var body: OutgoingBody
   package var timeouts: Timeouts
+  /// Whose limit of `Bandwidth.keys` counts.
+  package var key: EntryKey?
 
   package init(
     attempt: AttemptID, url: RequestURL, method: HTTPMethod, headers: HeaderFields, body: OutgoingBody,
-    timeouts: Timeouts
+    timeouts: Timeouts, key: EntryKey? = nil
   ) {
     self.attempt = attempt
     self.url = url
@@ -35,6 +40,7 @@ package struct Transmission: Sendable {
     self.headers = headers
     self.body = body
     self.timeouts = timeouts
+    self.key = key
   }
 }
 
@@ -93,10 +99,12 @@ package struct AttemptResult: Sendable {
   package var bytesReceived: Int64
   /// The connection had carried an earlier request (D18).
   package var connectionWasReused: Bool
+  /// From the end of the request to the head of the final answer, ms; nil without one (D51).
+  package var answeredAfterMs: Int64?
 
   package init(
     answer: Answer? = nil, failure: TransferFailure? = nil, requestWentWhole: Bool, bytesSent: Int64 = 0,
-    bytesReceived: Int64 = 0, connectionWasReused: Bool = false
+    bytesReceived: Int64 = 0, connectionWasReused: Bool = false, answeredAfterMs: Int64? = nil
   ) {
     self.answer = answer
     self.failure = failure
@@ -104,6 +112,7 @@ package struct AttemptResult: Sendable {
     self.bytesSent = bytesSent
     self.bytesReceived = bytesReceived
     self.connectionWasReused = connectionWasReused
+    self.answeredAfterMs = answeredAfterMs
   }
 }
 

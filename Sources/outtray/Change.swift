@@ -74,4 +74,5 @@ private final class NoTransport: Transport {
   func start(_ transmission: Transmission) { preconditionFailure("nothing is sent for a change") }
   func stop(_ attempt: AttemptID) {}
   func configure(_ settings: ConnectionSettings) {}
+  func limit(_ bandwidth: Bandwidth) {}
 }

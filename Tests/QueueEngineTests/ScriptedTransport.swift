@@ -9,6 +9,7 @@ final class ScriptedTransport: Transport {
     var stopped: [AttemptID] = []
     var reports: [(AttemptID, TransportReport)] = []
     var onStart: (@Sendable (Transmission) -> Void)?
+    var bandwidth = Bandwidth()
   }
 
   private let content = Mutex(Content())
@@ -30,6 +31,11 @@ final class ScriptedTransport: Transport {
   }
 
   func configure(_ settings: ConnectionSettings) {}
+
+  func limit(_ bandwidth: Bandwidth) { content.withLock { $0.bandwidth = bandwidth } }
+
+  /// What was set last.
+  var bandwidth: Bandwidth { content.withLock { $0.bandwidth } }
 
   /// Called inside `start`, before it returns.
   func onStart(_ body: @escaping @Sendable (Transmission) -> Void) { content.withLock { $0.onStart = body } }

@@ -67,7 +67,7 @@ import Testing
     gates.outages[origin] = Outage(number: 1, since: 0)
     #expect(closed(entry, gates).isEmpty)
     var slots = Slots(Concurrency())
-    slots.took(.normal, origin: origin)
+    slots.took(.normal, origin)
     #expect(closed(entry, gates, slots: slots) == [.outage])
   }
 
@@ -76,12 +76,12 @@ import Testing
     let entry = try Entry.sample()
     let origin = try #require(entry.origin)
     var slots = Slots(Concurrency())
-    for _ in 0..<3 { slots.took(.normal, origin: Origin(text: "http://other:80")) }
+    for _ in 0..<3 { slots.took(.normal, Origin(text: "http://other:80")) }
     #expect(closed(entry, slots: slots) == [.slots])
     var concurrency = Concurrency()
     concurrency.perOrigin = 1
     var narrow = Slots(concurrency)
-    narrow.took(.normal, origin: origin)
+    narrow.took(.normal, origin)
     #expect(closed(entry, slots: narrow) == [.origin])
   }
 }

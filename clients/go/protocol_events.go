@@ -330,3 +330,22 @@ type GroupSettled struct {
 	// Members that have settled with an error, oldest first; the first 100.
 	Failed []string `json:"failed"`
 }
+
+// OriginLoad: one server as this process knows it (D51, D52).
+type OriginLoad struct {
+	// Scheme, host and port.
+	Origin string `json:"origin"`
+
+	// Attempts to it that run.
+	Running int64 `json:"running"`
+
+	// Attempts at once that it may have: perOrigin, or what was learnt.
+	Limit int `json:"limit"`
+
+	// closed: it works. open: it fails, and no attempt begins until `until`. half-open: one attempt at a
+	// time tries it.
+	Circuit string `json:"circuit"`
+
+	// Epoch milliseconds until which it is left alone, while the circuit is open.
+	Until Millis `json:"until,omitempty"`
+}

@@ -139,7 +139,7 @@ type TimeoutLayer struct {
 	ResponseMs int64 `json:"responseMs,omitempty"`
 }
 
-// Concurrency: how many attempts run at once (D25). Complete when given, but for perOrigin.
+// Concurrency: how many attempts run at once (D25, D51). Complete when given, but for perOrigin.
 type Concurrency struct {
 	// Attempts at once, at least 1; default 4.
 	Total int `json:"total"`
@@ -150,8 +150,17 @@ type Concurrency struct {
 	// Parts of one entry at once, at least 1; default 3.
 	PartsPerEntry int `json:"partsPerEntry"`
 
-	// Attempts at once to one origin, at least 1; absent is no limit but total.
+	// Attempts at once to one origin, at least 1; absent adapts to each server, from 1 to total (D51).
 	PerOrigin int `json:"perOrigin,omitempty"`
+}
+
+// Bandwidth: how fast request bodies are sent, in bytes a second; a member left out sets no limit (D53).
+type Bandwidth struct {
+	// All bodies together.
+	Total int64 `json:"total,omitempty"`
+
+	// The bodies of one key together, by key; at most 1000 keys.
+	Keys map[string]int64 `json:"keys,omitempty"`
 }
 
 // TLSHost: what is special about one host (D24).

@@ -42,6 +42,10 @@ type Stats struct {
 	// What the machine is connected by, now (D34).
 	Network StatsNetwork `json:"network"`
 
+	// Servers that attempts go to or went to lately, by origin; at most 64, those in use first. What was
+	// learnt of them is forgotten with the process.
+	Origins []OriginLoad `json:"origins,omitempty"`
+
 	// Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is
 	// sent; unavailable: logind gives no lock, a diagnostic says why.
 	KeepAwake string `json:"keepAwake,omitempty"`
@@ -185,8 +189,8 @@ type Gate struct {
 	// queue, key, group: paused. dependency: entries that it comes after have not completed; the detail
 	// names them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34).
 	// credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached
-	// and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the
-	// database cannot be written (D36, D37).
+	// or fails, and is tried by another entry or left alone for a while (D16, D52). slots, origin: as many
+	// transmissions run as may (D25, D51). store: the database cannot be written (D36, D37).
 	Gate string `json:"gate"`
 
 	// For people.

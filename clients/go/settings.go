@@ -16,8 +16,8 @@ const (
 
 // Settings are what Configure takes. A member at its zero value leaves things as they are.
 //
-// The sidecar stores Lifetime, Retry, Concurrency, Timeouts, TLS, Proxy and HTTP2, for later runs too; each
-// that is given is replaced as a whole (D43). The others are this client's own.
+// The sidecar stores Lifetime, Retry, Concurrency, Bandwidth, Timeouts, TLS, Proxy and HTTP2, for later runs
+// too; each that is given is replaced as a whole (D43). The others are this client's own.
 type Settings struct {
 	// Lifetime is the time from Mutate to the default ExpiresAt, whole milliseconds; at first what the queue
 	// has stored, or 14 days.
@@ -35,6 +35,8 @@ type Settings struct {
 	Retry *Retry
 	// Concurrency sets how many attempts run at once.
 	Concurrency *Concurrency
+	// Bandwidth sets how fast request bodies are sent; it counts at once, for running attempts too.
+	Bandwidth *Bandwidth
 	// Timeouts sets the time limits of one attempt.
 	Timeouts *Timeouts
 	// TLS sets trust beyond the system's.
@@ -44,7 +46,7 @@ type Settings struct {
 	// HTTP2 sets whether HTTP/2 is used where the server offers it.
 	HTTP2 *bool
 	// Reset names members, as the wire spells them, that return to their defaults: lifetimeMs, retry,
-	// concurrency, timeouts, tls, proxy, http2.
+	// concurrency, bandwidth, timeouts, tls, proxy, http2.
 	Reset []string
 }
 
@@ -244,6 +246,7 @@ func (s *Settings) stored() (json.RawMessage, error) {
 		{"lifetimeMs", s.Lifetime != 0, wholeMillis(s.Lifetime)},
 		{"retry", s.Retry != nil, s.Retry},
 		{"concurrency", s.Concurrency != nil, s.Concurrency},
+		{"bandwidth", s.Bandwidth != nil, s.Bandwidth},
 		{"timeouts", s.Timeouts != nil, s.Timeouts},
 		{"tls", s.TLS != nil, s.TLS},
 		{"proxy", s.Proxy != nil, s.Proxy},

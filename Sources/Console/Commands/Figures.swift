@@ -13,9 +13,9 @@ enum Figures {
     ],
     about: """
       Prints the numbers of the method stats. Entries and outcomes are counted in the
-      database; attempts, bytes, commits and the network are known to the process that
-      serves the queue alone, and are left out while nobody does. A collector may read at any
-      time, so let a page be complete before it takes its name, as in the second example.
+      database; attempts, bytes, commits, the network and origins are known to the process
+      that serves the queue alone, and are left out while nobody does. A collector may read at
+      any time, so let a page be complete before it takes its name, as in the second example.
       """,
     examples: [
       "outtray stats --dir ./queue --json",
@@ -69,6 +69,9 @@ enum Figures {
     json.members().flatMap { name, value in
       let path = path.isEmpty ? name : "\(path).\(name)"
       if value.kind == .object { return flat(value, under: path) }
+      if value.kind == .array {
+        return value.elements().enumerated().flatMap { flat($1, under: "\(path)[\($0)]") }
+      }
       return [(path, Printable.text(value.string ?? value.description))]
     }
   }

@@ -62,7 +62,12 @@ enum Brief {
     case .network: "waits for wifi"
     case .credentials: "wants new credentials"
     case .backoff: "retry in \(Amount.duration(ms: (hold.until ?? now) - now))"
-    case .outage: "origin \(origin) is out"
+    case .outage:
+      if let until = hold.until {
+        "\(origin) fails, tried in \(Amount.duration(ms: until - now))"
+      } else {
+        "origin \(origin) is out"
+      }
     case .slots: "no slot"
     case .origin: "\(origin) is busy"
     case .store: "storage fails"

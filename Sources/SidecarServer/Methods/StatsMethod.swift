@@ -40,6 +40,7 @@ enum StatsMethod: ServedMethod {
             $0.member("source", stats.isNetworkNamed ? "host" : "detected")
           }
         }
+        $0.member("origins") { $0.array { for origin in stats.origins { write(origin, into: &$0) } } }
         if let awake { $0.member("keepAwake", awake.rawValue) }
         $0.member("commits", stats.commits)
         $0.member("requests", requests)
@@ -47,5 +48,15 @@ enum StatsMethod: ServedMethod {
       }
     }
     call.engine.submit(.stats(reply))
+  }
+
+  private static func write(_ standing: OriginStanding, into writer: inout JSONWriter) {
+    writer.object {
+      $0.member("origin", standing.origin.text)
+      $0.member("running", Int64(standing.running))
+      $0.member("limit", Int64(standing.limit))
+      $0.member("circuit", standing.circuit.rawValue)
+      if let until = standing.until { $0.member("until", until) }
+    }
   }
 }

@@ -1,15 +1,16 @@
 import type {
-  AcceptRule, Attempt, Concurrency, DiagnosticRecord, Enqueued, Explanation, GroupExplanation, GroupStatus,
-  Headers, Method, Part, Progress, Range, Retry, Row, ServerLimits, State, Stats, TimeoutLayer, Timeouts, TLS,
+  AcceptRule, Attempt, Bandwidth, Concurrency, DiagnosticRecord, Enqueued, Explanation, GroupExplanation,
+  GroupStatus, Headers, Method, Part, Progress, Range, Retry, Row, ServerLimits, State, Stats, TimeoutLayer,
+  Timeouts, TLS,
 } from './protocol.js';
 import type { Definition, ParsedDefinition, RawDefinition, VarsLimit } from './define.js';
 import type { GroupOutcome, Pipeline, Scope, Together } from './pipeline.js';
 import type { FakeSidecar } from './testing.js';
 
 export type {
-  AcceptRule, Attempt, Backoff, Concurrency, DiagnosticRecord, Explanation, FormField, Gate, GroupExplanation,
-  GroupSettled, GroupStatus, Headers, Method, Part, Progress, Range, Retry, SettledCounts, State, Stats,
-  TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
+  AcceptRule, Attempt, Backoff, Bandwidth, Concurrency, DiagnosticRecord, Explanation, FormField, Gate,
+  GroupExplanation, GroupSettled, GroupStatus, Headers, Method, Part, Progress, Range, Retry, SettledCounts,
+  State, Stats, TerminalHttp, Timeouts, TLS, TLSHost, TransientRule,
 } from './protocol.js';
 
 export type { Definition, DefinitionOf, ParsedDefinition, RawDefinition, VarsLimit } from './define.js';
@@ -190,7 +191,7 @@ export interface Mutation {
 }
 
 /**
- * What `configure` takes. The first seven are kept by the sidecar: absent ones stay, null goes back to the
+ * What `configure` takes. The first eight are kept by the sidecar: absent ones stay, null goes back to the
  * default.
  */
 export interface Configuration {
@@ -198,6 +199,7 @@ export interface Configuration {
   lifetimeMs?: number | null;
   retry?: Retry | null;
   concurrency?: Concurrency | null;
+  bandwidth?: Bandwidth | null;
   timeouts?: Timeouts | null;
   tls?: TLS | null;
   proxy?: string | null;

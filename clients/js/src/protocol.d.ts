@@ -178,7 +178,7 @@ export interface TimeoutLayer {
   responseMs?: number;
 }
 
-/** How many attempts run at once (D25). Complete when given, but for perOrigin. */
+/** How many attempts run at once (D25, D51). Complete when given, but for perOrigin. */
 export interface Concurrency {
   /** Attempts at once, at least 1; default 4. */
   total: number;
@@ -186,8 +186,16 @@ export interface Concurrency {
   reservedHigh: number;
   /** Parts of one entry at once, at least 1; default 3. */
   partsPerEntry: number;
-  /** Attempts at once to one origin, at least 1; absent is no limit but total. */
+  /** Attempts at once to one origin, at least 1; absent adapts to each server, from 1 to total (D51). */
   perOrigin?: number;
+}
+
+/** How fast request bodies are sent, in bytes a second; a member left out sets no limit (D53). */
+export interface Bandwidth {
+  /** All bodies together. */
+  total?: number;
+  /** The bodies of one key together, by key; at most 1000 keys. */
+  keys?: { readonly [name: string]: number };
 }
 
 /** What is special about one host (D24). */
@@ -620,6 +628,11 @@ export interface Stats {
     source: "detected" | "host";
   };
   /**
+   * Servers that attempts go to or went to lately, by origin; at most 64, those in use first. What was learnt
+   * of them is forgotten with the process.
+   */
+  origins?: readonly OriginLoad[];
+  /**
    * Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent;
    * unavailable: logind gives no lock, a diagnostic says why.
    */
@@ -663,6 +676,23 @@ export interface ServerPeer {
   version: string;
 }
 
+/** One server as this process knows it (D51, D52). */
+export interface OriginLoad {
+  /** Scheme, host and port. */
+  origin: string;
+  /** Attempts to it that run. */
+  running: number;
+  /** Attempts at once that it may have: perOrigin, or what was learnt. */
+  limit: number;
+  /**
+   * closed: it works. open: it fails, and no attempt begins until `until`. half-open: one attempt at a time
+   * tries it.
+   */
+  circuit: "closed" | "open" | "half-open";
+  /** Epoch milliseconds until which it is left alone, while the circuit is open. */
+  until?: number;
+}
+
 /** Why an entry waits. */
 export interface Explanation {
   id: EntryId;
@@ -685,9 +715,9 @@ export interface Gate {
   /**
    * queue, key, group: paused. dependency: entries that it comes after have not completed; the detail names
    * them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34). credentials: after a
-   * 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries
-   * it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written
-   * (D36, D37).
+   * 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached or fails, and is tried
+   * by another entry or left alone for a while (D16, D52). slots, origin: as many transmissions run as may
+   * (D25, D51). store: the database cannot be written (D36, D37).
    */
   gate: "queue" | "key" | "group" | "dependency" | "lane" | "network" | "credentials" | "backoff" | "outage" | "slots" | "origin" | "store";
   /** For people. */
@@ -750,8 +780,8 @@ export interface Calls {
   /**
    * Sets defaults of the queue; persisted. Absent members stay, null returns one to its default, a given one
    * is replaced as a whole (D43). A change by another host leaves a `warn` diagnostic. Retry defaults count
-   * at the next result, timeouts and concurrency at the next attempt; tls and proxy close idle connections;
-   * running attempts are left alone.
+   * at the next result, timeouts and concurrency at the next attempt, bandwidth at once, for running attempts
+   * too; tls and proxy close idle connections; running attempts are left alone otherwise.
    */
   "configure": {
     params: {
@@ -759,8 +789,10 @@ export interface Calls {
       lifetimeMs?: number | null;
       /** Retry defaults of every entry without its own. */
       retry?: Retry | null;
-      /** How many attempts run at once (D25). */
+      /** How many attempts run at once (D25, D51). */
       concurrency?: Concurrency | null;
+      /** How fast bodies are sent (D53); default no limit. */
+      bandwidth?: Bandwidth | null;
       /** Time limits of one attempt (D22). */
       timeouts?: Timeouts | null;
       /** Trust beyond the system's (D24). */

@@ -33,7 +33,7 @@ from ._loop import Loop
 from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
 from ._pipeline import AsyncPipeline
-from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Concurrency, Descriptor, Range, Retry, Timeouts
+from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Bandwidth, Concurrency, Descriptor, Range, Retry, Timeouts
 from ._session import Link, Session
 from ._shapes import DiagnosticRecord, Enqueued, Gate, GroupExplanation, Response, Row, Stats
 from ._uploads import CLOSE_S, HANDLERS_S, GroupHandler, Sink, Uploads
@@ -186,6 +186,7 @@ class AsyncUploadClient:
         on_warning: Union[Sink, None, Unset] = UNSET,
         retry: Union[Retry, None, Unset] = UNSET,
         concurrency: Union[Concurrency, None, Unset] = UNSET,
+        bandwidth: Union[Bandwidth, None, Unset] = UNSET,
         timeouts: Union[Timeouts, None, Unset] = UNSET,
         tls: Union[TLS, None, Unset] = UNSET,
         proxy: Union[str, None, Unset] = UNSET,
@@ -195,6 +196,7 @@ class AsyncUploadClient:
         options = {
             "retry": retry,
             "concurrency": concurrency,
+            "bandwidth": bandwidth,
             "timeouts": timeouts,
             "tls": tls,
             "proxy": proxy,

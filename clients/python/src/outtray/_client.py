@@ -31,7 +31,7 @@ from ._listeners import EventListener, Subscription
 from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
 from ._pipeline import Pipeline
-from ._protocol import TLS, Concurrency, Descriptor, Retry, Timeouts
+from ._protocol import TLS, Bandwidth, Concurrency, Descriptor, Retry, Timeouts
 from ._session import Link, Session
 from ._shapes import Enqueued, Response
 from ._steering import Steering
@@ -224,6 +224,7 @@ class UploadClient(Steering):
         on_warning: Union[Sink, None, Unset] = UNSET,
         retry: Union[Retry, None, Unset] = UNSET,
         concurrency: Union[Concurrency, None, Unset] = UNSET,
+        bandwidth: Union[Bandwidth, None, Unset] = UNSET,
         timeouts: Union[Timeouts, None, Unset] = UNSET,
         tls: Union[TLS, None, Unset] = UNSET,
         proxy: Union[str, None, Unset] = UNSET,
@@ -242,6 +243,7 @@ class UploadClient(Steering):
         options = {
             "retry": retry,
             "concurrency": concurrency,
+            "bandwidth": bandwidth,
             "timeouts": timeouts,
             "tls": tls,
             "proxy": proxy,

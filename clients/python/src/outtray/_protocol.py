@@ -69,6 +69,7 @@ MEMBERS: Dict[str, Sequence[str]] = {
     "Timeouts": ("connectMs", "stallMs", "responseMs"),
     "TimeoutLayer": ("connectMs", "stallMs", "responseMs"),
     "Concurrency": ("total", "reservedHigh", "partsPerEntry", "perOrigin"),
+    "Bandwidth": ("total", "keys"),
     "TLSHost": ("certFile", "keyFile", "pinnedPublicKeys"),
     "TLS": ("caFile", "hosts"),
     "Descriptor": ("url", "method", "headers", "data", "form", "file", "parts", "accept", "expiresAt", "retry", "wifiOnly", "priority", "timeouts", "idempotencyKey", "staging", "boundOrigin"),
@@ -175,9 +176,16 @@ class _Concurrency(TypedDict):
 
 
 class Concurrency(_Concurrency, total=False):
-    """How many attempts run at once (D25). Complete when given, but for perOrigin."""
+    """How many attempts run at once (D25, D51). Complete when given, but for perOrigin."""
 
-    perOrigin: int  # Attempts at once to one origin, at least 1; absent is no limit but total.
+    perOrigin: int  # Attempts at once to one origin, at least 1; absent adapts to each server, from 1 to total (D51).
+
+
+class Bandwidth(TypedDict, total=False):
+    """How fast request bodies are sent, in bytes a second; a member left out sets no limit (D53)."""
+
+    total: int  # All bodies together.
+    keys: Mapping[str, int]  # The bodies of one key together, by key; at most 1000 keys.
 
 
 class TLSHost(TypedDict, total=False):

@@ -224,7 +224,21 @@ class _Stats(TypedDict):
 class Stats(_Stats, total=False):
     """Counters since the process started, and gauges of now."""
 
+    origins: List[OriginLoad]  # Servers that attempts go to or went to lately, by origin; at most 64, those in use first. What was learnt of them is forgotten with the process.
     keepAwake: Literal['free', 'held', 'unavailable']  # Only where the machine is to be kept awake while requests are sent. held: it is; free: nothing is sent; unavailable: logind gives no lock, a diagnostic says why.
+
+
+class _OriginLoad(TypedDict):
+    origin: str  # Scheme, host and port.
+    running: int  # Attempts to it that run.
+    limit: int  # Attempts at once that it may have: perOrigin, or what was learnt.
+    circuit: Literal['closed', 'open', 'half-open']  # closed: it works. open: it fails, and no attempt begins until `until`. half-open: one attempt at a time tries it.
+
+
+class OriginLoad(_OriginLoad, total=False):
+    """One server as this process knows it (D51, D52)."""
+
+    until: int  # Epoch milliseconds until which it is left alone, while the circuit is open.
 
 
 class Explanation(TypedDict):
@@ -245,7 +259,7 @@ class GroupExplanation(TypedDict):
 
 
 class _Gate(TypedDict):
-    gate: Literal['queue', 'key', 'group', 'dependency', 'lane', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key, group: paused. dependency: entries that it comes after have not completed; the detail names them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached and another entry tries it (D16). slots, origin: as many transmissions run as may (D25). store: the database cannot be written (D36, D37).
+    gate: Literal['queue', 'key', 'group', 'dependency', 'lane', 'network', 'credentials', 'backoff', 'outage', 'slots', 'origin', 'store']  # queue, key, group: paused. dependency: entries that it comes after have not completed; the detail names them (D45). lane: another one of its lane goes first (D47). network: wifiOnly (D34). credentials: after a 401 or 403. backoff: after a failed attempt. outage: its origin cannot be reached or fails, and is tried by another entry or left alone for a while (D16, D52). slots, origin: as many transmissions run as may (D25, D51). store: the database cannot be written (D36, D37).
     detail: str  # For people.
 
 
