@@ -55,10 +55,10 @@ final class SimulatedServers {
   private var now: Int64 { harness.clock.now().steady }
 
   /// Plays until the clock has moved by so many ms, or `isOver`.
-  func play(_ milliseconds: Int64, until isOver: () throws -> Bool = { false }) rethrows {
+  func play(_ milliseconds: Int64, until isOver: () -> Bool = { false }) {
     let end = now + milliseconds
     take()
-    while try !isOver() {
+    while !isOver() {
       let next = [requests.compactMap(\.endsAt).min(), harness.engine.deadline().steady].compactMap(\.self).min()
       guard let next, next <= end else { break }
       harness.clock.advance(max(0, next - now))
