@@ -8,9 +8,10 @@ package struct AdaptiveLimit: Sendable, Equatable {
   private var level = AdaptiveLimit.initial
   /// Grows with each answer, until something speaks against it; with each round from then on.
   private var isStarting = true
-  private var round = Round(number: 0)
+  private var round = Round(number: 0, level: AdaptiveLimit.initial)
   private var trial: Trial?
-  private var roundsSinceTrial = 0
+  /// The first trial comes early: the server may have been pressed from the beginning.
+  private var roundsSinceTrial = AdaptiveLimit.roundsBetweenTrials - 8
   /// The mean time to an answer while the server is not pressed, ms.
   private var usualMs: Double?
   private var tooMany: TooMany?
@@ -29,6 +30,8 @@ package struct AdaptiveLimit: Sendable, Equatable {
   /// Answers to attempts that all began under the same limit.
   private struct Round: Sendable, Equatable {
     let number: Int64
+    /// The limit at its beginning.
+    let level: Int
     var answers = 0
     var timed = 0
     var totalMs: Int64 = 0
@@ -99,11 +102,11 @@ package struct AdaptiveLimit: Sendable, Equatable {
   ///   - afterMs: From the end of the request to the head of the answer; nil when that is not known.
   ///   - most: No limit exceeds it.
   package mutating func answered(_ stamp: Stamp, afterMs: Int64?, most: Int) {
-    if isStarting, trial == nil, level < 2 * round.peak { grow(to: most) }
+    if isStarting, trial == nil, round.peak >= round.level, level < 2 * round.level { grow(to: most) }
     guard stamp.round == round.number else { return }
     round.note(afterMs)
     let shortest = isStarting ? Self.firstRounds : Self.shortestRound
-    if round.answers >= max(2 * current, shortest) { endRound(most: most) }
+    if round.answers >= max(2 * round.level, shortest) { endRound(most: most) }
   }
 
   /// The server wants less.
@@ -119,7 +122,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
     let next = round.number + 1
     self = AdaptiveLimit()
     level = 1
-    round = Round(number: next)
+    round = Round(number: next, level: 1)
     shrunkIn = next
   }
 
@@ -127,7 +130,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
 
   private mutating func endRound(most: Int) {
     let ended = round
-    round = Round(number: ended.number + 1)
+    defer { round = Round(number: ended.number + 1, level: current) }
     tooMany?.waited += 1
     roundsSinceTrial += 1
     guard let meanMs = ended.meanMs else {
@@ -145,7 +148,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
       wasPressed = false
       let usual = usualMs ?? meanMs
       usualMs = usual + (meanMs - usual) * (meanMs < usual ? Self.falls : Self.rises)
-      if !isStarting, ended.peak >= level { grow(to: most) }
+      if !isStarting, ended.peak >= ended.level { grow(to: most) }
     }
   }
 
@@ -170,7 +173,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
     usualMs = meanMs
     guard trial.meanMs > meanMs * Self.relief.factor, trial.meanMs > meanMs + Self.relief.ms else { return }
     // So many are answered at the pace of the trial; the others only waited.
-    let fitting = Int((Double(level) * meanMs / trial.meanMs).rounded(.up))
+    let fitting = Int(Double(level) * meanMs / trial.meanMs) + 1
     let fewest = min(Self.fewestWhenSlow, level)
     guard level > fewest else { return }
     shrink(to: min(max(fitting, fewest), level - 1), from: level)
@@ -191,7 +194,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
     isStarting = false
     wasPressed = false
     trial = nil
-    round = Round(number: round.number + 1)
+    round = Round(number: round.number + 1, level: level)
     shrunkIn = round.number
   }
 }

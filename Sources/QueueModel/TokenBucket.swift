@@ -40,6 +40,6 @@ package struct TokenBucket: Sendable, Equatable {
   package var shareAt: Int64 {
     let missing = Double(share) - tokens
     guard missing > 0 else { return filledAt }
-    return filledAt + max(1, Int64((missing * 1000 / Double(rate)).rounded(.up)))
+    return filledAt + Int64(missing * 1000 / Double(rate)) + 1
   }
 }

@@ -51,7 +51,7 @@ def frames(certificate):
 def http2(sidecar, certificate):
     """The sidecar with HTTP/2 switched on; as many requests at once as there are."""
     sidecar.call("configure", tls={"caFile": certificate.path}, http2=True,
-                 concurrency={"total": 20, "reservedHigh": 0, "partsPerEntry": 3})
+                 concurrency={"total": 20, "reservedHigh": 0, "partsPerEntry": 3, "perOrigin": 20})
     return sidecar
 
 

@@ -53,17 +53,18 @@ import Testing
     let seed = UInt64(100 + capacity)
     var table = "seed \(seed), capacity \(capacity), room \(room): answers a second\n"
     var best = 0.0
-    for fixed in [1, 2, 4, 8, 16, 20] where fixed <= 2 * capacity {
-      let found = try measured(server, perOrigin: fixed, seconds: 20, seed: seed)
+    let seconds: Int64 = capacity > 4 ? 8 : 12
+    for fixed in Set([max(1, capacity / 2), capacity, min(24, 2 * capacity)]).sorted() {
+      let found = try measured(server, perOrigin: fixed, seconds: seconds, seed: seed)
       table += "  fixed \(fixed): \(found.rate), refused \(found.refused)\n"
       best = max(best, found.rate)
     }
-    let adaptive = try measured(server, perOrigin: nil, seconds: 20, seed: seed)
+    let adaptive = try measured(server, perOrigin: nil, seconds: seconds, seed: seed)
     table += "  adaptive: \(adaptive.rate), refused \(adaptive.refused), ends at \(adaptive.limit)\n"
     print(table)
     #expect(adaptive.rate >= 0.9 * best, "\(table)")
     // What is refused was for nothing.
-    #expect(Double(adaptive.refused) <= 0.1 * adaptive.rate * 20, "\(table)")
+    #expect(Double(adaptive.refused) <= 0.1 * adaptive.rate * Double(seconds), "\(table)")
   }
 
   @Test("D25: ten thousand photos of one key: a comment of another goes out at the next free slot")
@@ -90,22 +91,23 @@ import Testing
   func apart(_ trouble: Int) throws {
     let moods: [SimulatedServers.Server.Mood] = [.hangs, .fails, .refuses(seconds: 1)]
     func completed(with other: SimulatedServers.Server.Mood?) throws -> Int {
+      // Half a minute of what three slots can do.
       let harness = try Harness(seed: 7)
       let servers = SimulatedServers(harness, seed: 7)
       servers.servers[Self.y] = SimulatedServers.Server(capacity: 8)
       try harness.pause()
-      try fill(harness, 2000, "y", to: "y.test")
+      try fill(harness, 1000, "y", to: "y.test")
       if let other {
         servers.servers[Self.x] = SimulatedServers.Server(capacity: 8, mood: other)
-        try fill(harness, 500, "x", to: "x.test")
+        try fill(harness, 100, "x", to: "x.test")
       }
       try harness.resume()
-      servers.play(60_000)
+      servers.play(30_000)
       return servers.completed(Self.y)
     }
     let alone = try completed(with: nil)
     let beside = try completed(with: moods[trouble])
-    #expect(alone > 1700)
+    #expect(alone > 850)
     #expect(Double(beside) >= 0.9 * Double(alone), "seed 7: \(beside) beside it, \(alone) alone")
   }
 
@@ -117,12 +119,12 @@ import Testing
     servers.servers[Self.y] = SimulatedServers.Server(capacity: 100, workMs: 50)
     try harness.pause()
     for key in 0..<20 { try fill(harness, 20, "x\(key)-", key: "x\(key)", to: "x.test") }
-    try fill(harness, 1500, "y", to: "y.test")
+    try fill(harness, 600, "y", to: "y.test")
     try harness.resume()
-    servers.play(60_000)
+    servers.play(20_000)
     #expect(servers.peak[Self.x] == 2)
     // One of three slots is its own throughout.
-    #expect(servers.completed(Self.y) >= 1050, "seed 9: \(servers.completed(Self.y))")
+    #expect(servers.completed(Self.y) >= 350, "seed 9: \(servers.completed(Self.y))")
   }
 
   @Test("D52: an origin that fails is tried by one attempt at a time, and works again once one gets through")
@@ -132,7 +134,7 @@ import Testing
     let servers = SimulatedServers(harness, seed: 11)
     servers.servers[Self.x] = SimulatedServers.Server(capacity: 8, mood: .fails)
     try harness.pause()
-    try fill(harness, 300, "x", to: "x.test")
+    try fill(harness, 100, "x", to: "x.test")
     try harness.resume()
     servers.play(60_000)
     let failures = servers.answered[Self.x]?[500] ?? 0
@@ -140,8 +142,8 @@ import Testing
     let standing = try #require(try harness.stats().origins.first)
     #expect(standing.circuit != .closed)
     servers.servers[Self.x]?.mood = .well
-    servers.play(60_000) { servers.completed(Self.x) == 300 }
-    #expect(servers.completed(Self.x) == 300)
+    servers.play(60_000) { servers.completed(Self.x) == 100 }
+    #expect(servers.completed(Self.x) == 100)
     #expect(try harness.stats().origins.first?.circuit == .closed)
   }
 

@@ -58,7 +58,7 @@ import Testing
     try harness.configure(
       """
       {"retry":{"backoff":{"baseMs":600000,"maxMs":7200000,"jitter":0}},
-      "concurrency":{"total":40,"reservedHigh":0,"partsPerEntry":1}}
+      "concurrency":{"total":40,"reservedHigh":0,"partsPerEntry":1,"perOrigin":40}}
       """)
     harness.pass(1000)
     for number in 0..<40 { try harness.enqueue("e\(number)") }

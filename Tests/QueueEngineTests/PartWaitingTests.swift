@@ -222,7 +222,7 @@ import Testing
     try harness.configure(
       """
       {"retry":{"backoff":{"baseMs":600000,"maxMs":7200000,"jitter":0}},
-      "concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":2}}
+      "concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":2,"perOrigin":6}}
       """)
     try harness.enqueue("b", Sample.data(1))
     try harness.enqueueParts("a", six)
