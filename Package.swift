@@ -75,5 +75,17 @@ let package = Package(
     tests("AcceptanceCheckTests", ["AcceptanceCheck", "JSONText"]),
     tests("ConsoleTests", ["Console", "QueueModel", "JSONText"]),
     tests("TidyTests", []),
+
+    // Random histories of the engine on a disk that forgets (Tests/Simulation/README.md). A process of its
+    // own: the disk stands in the place of SQLite's and of some functions of the C library.
+    .target(
+      name: "Disk", dependencies: ["CSQLite"], path: "Tests/Simulation/Disk", publicHeadersPath: "include"),
+    .target(
+      name: "Simulation", dependencies: ["Disk", "QueueEngine", "QueueStore", "QueueModel", "JSONText"],
+      path: "Tests/Simulation/Engine", swiftSettings: strict),
+    .executableTarget(
+      name: "simulate", dependencies: ["Simulation", "Disk"], path: "Tests/Simulation/Command",
+      swiftSettings: strict),
+    tests("SimulationTests", ["simulate"]),
   ]
 )

@@ -245,7 +245,7 @@ package final class QueueEngine {
   }
 
   /// The commands to try again now, if their time has come.
-  func takeStuck() -> [Command] {
+  package func takeStuck() -> [Command] {
     guard !stuck.isEmpty, store.damage == nil, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true
     else { return [] }
     defer { stuck = [] }
