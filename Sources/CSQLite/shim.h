@@ -26,5 +26,26 @@ static inline int outtray_sync_log(sqlite3 *database) {
   return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
+// Writes the write-ahead log over itself, byte for byte, and syncs it. The kernel forgets after a failed sync that
+// what it holds in memory never reached the disk: only what is written again is synced again. 0 when there is none.
+static inline int outtray_rewrite_log(sqlite3 *database) {
+  sqlite3_file *file = 0;
+  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  if (result != SQLITE_OK) return result;
+  if (!file || !file->pMethods) return SQLITE_OK;
+  sqlite3_int64 size = 0;
+  result = file->pMethods->xFileSize(file, &size);
+  static const int step = 65536;
+  void *bytes = size > 0 ? sqlite3_malloc(step) : 0;
+  if (size > 0 && !bytes) return SQLITE_NOMEM;
+  for (sqlite3_int64 at = 0; result == SQLITE_OK && at < size; at += step) {
+    int count = size - at < step ? (int)(size - at) : step;
+    result = file->pMethods->xRead(file, bytes, count, at);
+    if (result == SQLITE_OK) result = file->pMethods->xWrite(file, bytes, count, at);
+  }
+  sqlite3_free(bytes);
+  return result == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : result;
+}
+
 // Has SQLite not count its memory, which it does under a lock of the whole process. Before its first use only.
 static inline int outtray_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

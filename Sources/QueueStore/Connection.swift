@@ -77,6 +77,16 @@ final class Connection {
     guard code == SQLITE_OK else { throw .failed(code: code, message: "the log could not be synced") }
   }
 
+  /// Makes all that the log holds survive a power cut, also what an earlier sync, perhaps of another process,
+  /// has failed over: a further sync alone would succeed and promise nothing (D36).
+  func rewriteLog() throws(StoreError) {
+    // Nobody writes into it meanwhile.
+    try execute("BEGIN IMMEDIATE")
+    let code = outtray_rewrite_log(handle)
+    try execute("ROLLBACK")
+    guard code == SQLITE_OK else { throw .failed(code: code, message: "the log could not be written again") }
+  }
+
   /// Copies the log into the database and syncs that. False when a reader kept some of it in the log.
   @discardableResult
   func checkpoint(truncating: Bool, patient: Bool) throws(StoreError) -> Bool {

@@ -20,7 +20,7 @@ struct Database {
       try MetaTable(connection).begin(
         MetaTable.Content(identity: identity(), turn: 0, bootID: bootID, steadyOffset: 0, last: now))
     }
-    if version == 0 { try connection.sync() }
+    if version == 0 { try connection.sync() } else { try connection.rewriteLog() }
     tables = try Tables(connection)
     meta = try tables.meta.required()
     try directory.closeDatabaseFiles()

@@ -165,6 +165,19 @@ static int disk_truncate(sqlite3_file *handle, sqlite3_int64 size) {
   return SQLITE_OK;
 }
 
+// A page that is written again is written as a whole, and what a sync has failed over with it.
+static int is_overtaken(const struct file *file, int64_t at) {
+  const struct write *old = &file->writes[at];
+  for (int64_t i = at + 1; i < file->count; i++) {
+    const struct write *later = &file->writes[i];
+    if (later->is_lost) continue;
+    if (later->at < 0 ? later->offset < old->offset + old->length
+                      : later->offset < old->offset + old->length && old->offset < later->offset + later->length)
+      return 1;
+  }
+  return 0;
+}
+
 // SQLite syncs the directory as well when it syncs a log for the first time.
 static int disk_sync(sqlite3_file *handle, int flags) {
   (void)flags;
@@ -174,14 +187,15 @@ static int disk_sync(sqlite3_file *handle, int flags) {
     for (int64_t i = 0; i < file->count; i++) file->writes[i].is_lost = 1;
   }
   if (code) return code;
-  int64_t kept = 0;
+  int64_t lost = 0;
   for (int64_t i = 0; i < file->count; i++) {
     struct write *write = &file->writes[i];
-    if (write->is_lost) {
-      file->writes[kept++] = *write;
-    } else {
-      carry_out(file, write, 0, write->length);
-    }
+    if (write->is_lost) lost += !is_overtaken(file, i);
+    if (!write->is_lost) carry_out(file, write, 0, write->length);
+  }
+  int64_t kept = 0;
+  for (int64_t i = 0; lost && i < file->count; i++) {
+    if (file->writes[i].is_lost && !is_overtaken(file, i)) file->writes[kept++] = file->writes[i];
   }
   file->count = kept;
   if (!kept) file->pending.size = 0;
@@ -420,12 +434,22 @@ static void cut(struct file *file, uint64_t *state) {
   file->is_durable = file->is_there;
 }
 
-void disk_process_ends(int power_cut, uint64_t seed) {
+static void keep(struct file *file) {
+  for (int64_t i = 0; i < file->count; i++) {
+    if (!file->writes[i].is_lost) carry_out(file, &file->writes[i], 0, file->writes[i].length);
+  }
+  copy(&file->seen, &file->durable);
+  forget_writes(file);
+  file->is_durable = file->is_there;
+}
+
+void disk_process_ends(enum disk_end end, uint64_t seed) {
   is_dead = 0;
   disk_plan(DISK_NO_FAULT, 0, 0);
   for (int i = 0; i < FILES; i++) {
     forget_shared_memory(&files[i]);
-    if (power_cut) cut(&files[i], &seed);
+    if (end == DISK_POWER_CUT) cut(&files[i], &seed);
+    if (end == DISK_REBOOT) keep(&files[i]);
   }
-  disk_names_end(power_cut, &seed);
+  disk_names_end(end == DISK_POWER_CUT, &seed);
 }

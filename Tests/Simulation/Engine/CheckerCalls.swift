@@ -146,6 +146,7 @@ extension Checker {
 
   private mutating func retried(_ id: String, _ row: Row) throws {
     guard var cell = cells[id] else { throw Broken(rule: "\(id) is retried and was never accepted") }
+    let isReopened = cell.state == .error
     if cell.state == .error || !cell.isSure {
       cell.generation += cell.state == .error ? 1 : 0
       cell.sent = row.attempts
@@ -164,6 +165,7 @@ extension Checker {
     cell.state = row.state
     cell.mayBeGone = false
     cells[id] = cell
+    if isReopened && row.state.isSettled { end(row) }
   }
 
   private mutating func acknowledged(_ ids: [String]) {

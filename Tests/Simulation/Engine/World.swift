@@ -106,7 +106,7 @@ final class World {
     transport.forgetAll()
     desk.forget()
     hosts = [:]
-    disk_process_ends(kind == .powerCut ? 1 : 0, dice.next())
+    disk_process_ends(kind.onDisk, dice.next())
     clock.advance(5000)
     if kind != .kill {
       boots += 1
@@ -237,6 +237,16 @@ final class World {
     guard !batch.isEmpty else { return }
     defer { batch = [] }
     try run(batch)
+  }
+}
+
+extension Step.Death {
+  fileprivate var onDisk: disk_end {
+    switch self {
+    case .kill: DISK_KILL
+    case .powerCut: DISK_POWER_CUT
+    case .reboot: DISK_REBOOT
+    }
   }
 }
 

@@ -35,9 +35,17 @@ void disk_plan(enum disk_fault fault, int64_t after, int64_t times);
 /// Whether the process has died of a planned fault.
 int disk_process_is_dead(void);
 
-/// The process is gone. After a power cut only what was synced is there for certain; of the rest `seed` says
-/// what is.
-void disk_process_ends(int power_cut, uint64_t seed);
+/// How a process ends.
+enum disk_end {
+  /// What it has written is there.
+  DISK_KILL = 0,
+  /// Only what was synced is there for certain; of the rest `seed` says what is.
+  DISK_POWER_CUT = 1,
+  /// What was written is there, but for what a sync has failed over.
+  DISK_REBOOT = 2,
+};
+
+void disk_process_ends(enum disk_end end, uint64_t seed);
 
 /// Calls that changed or synced something since the reset, of the database and of names.
 int64_t disk_database_calls(void);
