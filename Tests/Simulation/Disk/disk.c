@@ -1,4 +1,5 @@
 #include "disk.h"
+#include <malloc.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -360,6 +361,12 @@ static int disk_last_error(sqlite3_vfs *vfs, int room, char *to) {
 
 int disk_install(const char *at) {
   strncpy(root, at, NAME - 1);
+  // Speed, no more: one thread, memory that stays, room for the small things of each connection.
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 256, 2000);
   unix_vfs = sqlite3_vfs_find(NULL);
   disk_vfs = *unix_vfs;
   disk_vfs.zName = "disk";

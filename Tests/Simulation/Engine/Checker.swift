@@ -21,6 +21,9 @@ struct Checker {
   var sources: Set<String> = []
   var givenAway: Set<String> = []
   var isLast = false
+  /// A process has started, and has not shown its clock yet.
+  var isStarting = false
+  var hasRebooted = false
 
   struct Restart {
     var afterPowerCut: Bool
@@ -110,7 +113,15 @@ struct Checker {
     case .time(let moment):
       try require(
         restart != nil || moment.steady >= now.steady, "queue time goes back to \(moment.steady)")
+      if isStarting {
+        isStarting = false
+        // Of queue time no more passes over a restart than has passed.
+        try require(
+          moment.steady - now.steady <= moment.wall - now.wall,
+          "queue time jumps by \(moment.steady - now.steady) ms over a restart")
+      }
       now = moment
+      hasRebooted = false
     case .asked(let number, let ask): asked(number, ask)
     case .answered(let number, let reaction): try answered(number, reaction)
     case .told(let host, let event): try told(host, event)
@@ -123,7 +134,10 @@ struct Checker {
       if let id = flights[requestID]?.id { cells[id]?.hasReply = true }
     case .diskFault: hadFault = true
     case .ended(let death): ended(death)
-    case .started: break
+    case .started(let isSame):
+      // A system that starts anew goes by the wall clock, which may have been set.
+      hasRebooted = hasRebooted || !isSame
+      isStarting = !hasRebooted
     case .quiet: try quiet()
     case .logged(let line): try keepsSecrets(line, "the log")
     case .wrote(let source): sources.insert(source)
