@@ -26,8 +26,9 @@ static inline int outtray_sync_log(sqlite3 *database) {
   return file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
 }
 
-// Writes the write-ahead log over itself, byte for byte, and syncs it. The kernel forgets after a failed sync that
-// what it holds in memory never reached the disk: only what is written again is synced again. 0 when there is none.
+// Writes the write-ahead log over itself, byte for byte, and syncs it. After a failed sync the kernel forgets
+// that what it holds in memory never reached the disk: only what is written again is synced again. 0 when
+// there is none.
 static inline int outtray_rewrite_log(sqlite3 *database) {
   sqlite3_file *file = 0;
   int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);

@@ -216,8 +216,7 @@ package final class QueueStore {
     let moment = time.moment
     let database = try Database(
       in: directory, identity: { identity }, now: moment, bootID: time.bootID)
-    // What the log holds may be in memory only, and its sync would report nothing a second time. Copied into
-    // the database, it is written and synced anew.
+    // The log was written again when it was opened; in the database its content needs no log any more.
     let connection = database.tables.connection
     connection.syncLog = tables.connection.syncLog
     guard try connection.checkpoint(truncating: true, patient: true) else {

@@ -111,6 +111,26 @@ struct TransactionTests {
     #expect(store.turn == 2)
   }
 
+  @Test(
+    "D36: a start writes the log again, byte for byte: a sync of an earlier process may have failed over it")
+  func logIsWrittenAgain() throws {
+    let directory = try TemporaryDirectory()
+    let log = "\(directory.queue)/queue.db-wal"
+    do {
+      let store = try openStore(directory.queue)
+      try store.write(durable: true) { try $0.insert(entry(1)) }
+    }
+    let before = try bytes(of: log)
+    #expect(!before.isEmpty)
+    let old = Date(timeIntervalSince1970: 1_000_000_000)
+    try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: log)
+    let store = try openStore(directory.queue)
+    try #expect(store.reader.entry(number: 1) != nil)
+    try #expect(bytes(of: log).starts(with: before))
+    let changed = try FileManager.default.attributesOfItem(atPath: log)[.modificationDate] as? Date
+    #expect(changed != old)
+  }
+
   @Test("D36: while the database cannot be opened again the change is unsettled, and nothing is written")
   func failedSyncUnsettled() throws {
     let directory = try TemporaryDirectory()

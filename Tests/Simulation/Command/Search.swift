@@ -41,8 +41,9 @@ struct Search {
     for seed in failed.prefix(1) { try report(seed) }
     let rate = Int(Double(played) / max(seconds, 0.001))
     let tenths = Int(seconds * 10)
-    print("\(played) histories in \(tenths / 10).\(tenths % 10) s, \(rate) a second: "
-      + (failed.isEmpty ? "no rule was broken" : "BROKEN"))
+    print(
+      "\(played) histories in \(tenths / 10).\(tenths % 10) s, \(rate) a second: "
+        + (failed.isEmpty ? "no rule was broken" : "BROKEN"))
     try writeSummary(played, seconds, failed)
     return failed.isEmpty ? 0 : 1
   }

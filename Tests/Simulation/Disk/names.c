@@ -23,7 +23,7 @@ struct name {
   int is_made, is_removed, has_content;
 };
 
-static char root[PATH_MAX];
+static char root[512];
 static size_t root_length;
 static struct name names[NAMES];
 static int count;

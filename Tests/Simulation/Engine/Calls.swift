@@ -75,7 +75,9 @@ extension Request {
     let name = "\(id)-\(wish.variant)-\(wish.body)"
     url = "http://h\(wish.origin).test/\(name)/"
     body = wish.body
-    partSizes = wish.body == .parts ? (wish.variant == 0 ? [1, 2, 1, 1] : [2, 3]) : wish.body == .bigParts ? [30_000, 40_000] : []
+    partSizes =
+      wish.body == .parts
+      ? (wish.variant == 0 ? [1, 2, 1, 1] : [2, 3]) : wish.body == .bigParts ? [30_000, 40_000] : []
     content = Request.content(of: wish)
     path = isFile ? "\(sources)/\(name)" : nil
     expiresAt = wish.expiresIn.map { wall + $0 }

@@ -9,7 +9,8 @@ extension Checker {
     case .network: gates.isWifi = nil
     case .wifiOnly: gates.wifiOnly = nil
     case .cancelGroup: loosenGroup()
-    case .enqueue, .cancel, .retry, .pause, .resume, .updateHeaders, .subscribe, .acknowledge, .release, .rows,
+    case .enqueue, .cancel, .retry, .pause, .resume, .updateHeaders, .subscribe, .acknowledge, .release,
+      .rows,
       .diagnostics:
       break
     }
@@ -199,6 +200,7 @@ extension Ask {
 
 extension Checker.Cell {
   var line: String {
-    "\(isThere ? state?.rawValue ?? "unknown" : "not there"), generation \(generation)\(isSure ? "" : ", in doubt")"
+    let standing = isThere ? state?.rawValue ?? "unknown" : "not there"
+    return "\(standing), generation \(generation)\(isSure ? "" : ", in doubt")"
   }
 }

@@ -55,7 +55,8 @@ extension Checker {
         "\(id) is sent before \(other) has completed")
     }
     if gates.isWifi == false {
-      try require(!wish.wifiOnly && gates.wifiOnly != true || wish.wifiOnly == false && gates.wifiOnly != true,
+      try require(
+        !wish.wifiOnly && gates.wifiOnly != true || wish.wifiOnly == false && gates.wifiOnly != true,
         "\(id) is sent without Wi-Fi")
     }
   }
@@ -91,7 +92,8 @@ extension Checker {
       if let next = row.nextAttemptAt {
         let due = now.steady + next - now.wall
         try require(
-          !cell.isSure || restart != nil || due + 1 >= cell.notBefore || hasOutage(cell, id) || isTimeShort(cell),
+          !cell.isSure || restart != nil || due + 1 >= cell.notBefore || hasOutage(cell, id)
+            || isTimeShort(cell),
           "the wait of \(id) becomes shorter by \(cell.notBefore - due) ms")
         cell.notBefore = hasOutage(cell, id) ? 0 : due
       } else if restart == nil {
@@ -168,14 +170,19 @@ extension Checker {
       throw Broken(rule: "\(id) ended for no reason of the host's or the server's: \(message)")
     }
     guard let index = find(outcome, kind) else {
-      throw Broken(rule: "an outcome of \(id), generation \(outcome.generation), \(kind), is told that is none")
+      throw Broken(
+        rule: "an outcome of \(id), generation \(outcome.generation), \(kind), is told that is none")
     }
     var end = ends[index]
     try require(
       end.id == id && end.generation == outcome.generation && end.kind.rawValue == kind,
       "\(eventID) was about \(end.id) and is about \(id)")
-    try require(!end.isAcknowledged, "the outcome of \(id), generation \(end.generation), comes after its acknowledgement")
-    try require(!end.isForgotten, "the outcome of \(id), generation \(end.generation), comes though it was cancelled away")
+    try require(
+      !end.isAcknowledged,
+      "the outcome of \(id), generation \(end.generation), comes after its acknowledgement")
+    try require(
+      !end.isForgotten,
+      "the outcome of \(id), generation \(end.generation), comes though it was cancelled away")
     let isNext = hadDeath ? deliveries > end.deliveries : deliveries == end.deliveries + 1
     try require(isNext || hadFault, "delivery \(deliveries) of \(id) after \(end.deliveries)")
     if isLast {
@@ -202,7 +209,9 @@ extension Checker {
       return nil
     }
     ends.append(
-      End(id: id, generation: outcome.generation, life: cell.life, kind: state, at: outcome.at, isOptional: true))
+      End(
+        id: id, generation: outcome.generation, life: cell.life, kind: state, at: outcome.at, isOptional: true
+      ))
     return ends.count - 1
   }
 
@@ -210,7 +219,9 @@ extension Checker {
     var end = groupEnds[outcome.eventID] ?? GroupEnd(generation: outcome.generation)
     // A group that is forgotten begins anew.
     let mayBeNew = groupEnds.values.contains { $0.isAcknowledged || $0.isOptional }
-    let isTaken = groupEnds.contains { $0.key != outcome.eventID && $0.value.generation == outcome.generation }
+    let isTaken = groupEnds.contains {
+      $0.key != outcome.eventID && $0.value.generation == outcome.generation
+    }
     try require(
       mayBeNew || !isTaken,
       "the group settled twice in generation \(outcome.generation)")
@@ -251,11 +262,13 @@ extension Checker {
       if let restart {
         // An attempt in flight at a power cut may not have been counted for good; whatever was told was.
         let least = restart.afterPowerCut ? cell.told : cell.sent
-        try require(row.attempts >= least, "\(id) has \(row.attempts) attempts after a start, and had \(least)")
+        try require(
+          row.attempts >= least, "\(id) has \(row.attempts) attempts after a start, and had \(least)")
         try checkStart(row, cell)
       } else {
         try require(row.state == cell.state, "\(id) is \(row.state) and was told \(cell.line)")
-        try require(row.attempts == cell.sent, "\(id) has \(row.attempts) attempts and was sent \(cell.sent) times")
+        try require(
+          row.attempts == cell.sent, "\(id) has \(row.attempts) attempts and was sent \(cell.sent) times")
       }
     }
     let was = cell.state
@@ -288,7 +301,8 @@ extension Checker {
 extension Request {
   /// What has to be sent to this URL.
   func content(at url: String) -> [UInt8] {
-    guard !partSizes.isEmpty, let index = Int(url.split(separator: "/").last ?? ""), index < partSizes.count else {
+    guard !partSizes.isEmpty, let index = Int(url.split(separator: "/").last ?? ""), index < partSizes.count
+    else {
       return content
     }
     let start = partSizes[..<index].reduce(0, +)

@@ -114,7 +114,8 @@ extension Happening {
     case .told(let host, let event): "host \(host) is told: \(event.line)"
     case .connected(let host): "host \(host) connects"
     case .disconnected(let host): "host \(host) goes"
-    case .sent(let sight): "server sees \(sight.requestID) \(sight.method) \(sight.url) \(sight.body?.count ?? -1)"
+    case .sent(let sight):
+      "server sees \(sight.requestID) \(sight.method) \(sight.url) \(sight.body?.count ?? -1)"
     case .stopped(let id): "stopped \(id)"
     case .replied(let id, let reply, let late): "reply to \(id): \(reply)\(late ? " (late)" : "")"
     case .diskFault(let fault): "disk: \(fault)"
@@ -160,7 +161,8 @@ extension Reaction {
   var line: String {
     switch self {
     case .done: "done"
-    case .accepted(let answers): answers.map { "\($0.disposition) \($0.generation) \($0.row.line)" }.joined(separator: "; ")
+    case .accepted(let answers):
+      answers.map { "\($0.disposition) \($0.generation) \($0.row.line)" }.joined(separator: "; ")
     case .row(let row): row.line
     case .rows(let rows): rows.map(\.line).joined(separator: "; ")
     case .diagnostics(let all): "\(all.count) diagnostics"
@@ -184,7 +186,8 @@ extension HostEvent {
     case .attempt(let event):
       "attempt \(event.id) \(event.attempt) \(event.requestID) part \(event.partIndex ?? -1) \(event.result)"
     case .settled(let outcome, let deliveries):
-      "settled \(outcome.id) \(outcome.generation) \(outcome.settlement.kind) \(outcome.eventID) \(deliveries)"
+      "settled \(outcome.id) \(outcome.generation) \(outcome.settlement.kind) \(outcome.eventID) "
+        + "\(deliveries)"
     case .group(let status): "group \(status.group)"
     case .groupSettled(let outcome, let deliveries):
       "groupSettled \(outcome.group) \(outcome.generation) \(outcome.counts) \(outcome.eventID) \(deliveries)"

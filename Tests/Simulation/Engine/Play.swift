@@ -148,7 +148,8 @@ extension Step {
   /// Can be decided together with other calls.
   fileprivate var isCall: Bool {
     switch self {
-    case .enqueue, .cancel, .cancelGroup, .retry, .pause, .resume, .updateHeaders, .acknowledge, .release: true
+    case .enqueue, .cancel, .cancelGroup, .retry, .pause, .resume, .updateHeaders, .acknowledge, .release:
+      true
     case .network, .subscribe, .disconnect, .diagnostics, .answer, .late, .pass, .setWall, .holdWorkers,
       .letWorkersGo, .together, .disk, .die:
       false
@@ -161,7 +162,8 @@ extension Step.Reply {
   var isAnswer: Bool {
     switch self {
     case .notConnected, .lostBefore, .lostAfter, .reusedDied, .bodyGone: false
-    case .ok, .created, .cut, .unusable, .badRequest, .unauthorized, .teapot, .tooMany, .unavailable, .earlyOK:
+    case .ok, .created, .cut, .unusable, .badRequest, .unauthorized, .teapot, .tooMany, .unavailable,
+      .earlyOK:
       true
     }
   }
@@ -173,7 +175,8 @@ extension Step.Reply {
 extension AttemptResult {
   init(_ reply: Step.Reply, length: Int64) {
     func answer(
-      _ status: Int, _ completeness: Answer.Completeness = .whole, _ headers: [(name: String, value: String)] = []
+      _ status: Int, _ completeness: Answer.Completeness = .whole,
+      _ headers: [(name: String, value: String)] = []
     ) -> Answer {
       Answer(
         status: status, headers: headers, body: Array(#"{"status":\#(status)}"#.utf8),

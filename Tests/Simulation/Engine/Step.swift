@@ -117,7 +117,8 @@ extension Step {
     case 63: return .diagnostics
     case 64..<82:
       return .answer(
-        pick: dice.below(4), Reply.allCases[dice.below(Reply.allCases.count)], progress: dice.chance(1, in: 4))
+        pick: dice.below(4), Reply.allCases[dice.below(Reply.allCases.count)], progress: dice.chance(1, in: 4)
+      )
     case 82, 83: return .late(pick: dice.below(4), dice.chance(2, in: 3) ? .ok : .badRequest)
     case 84..<89: return .pass([1, 300, 1500, 9000, 60_000][dice.below(5)])
     case 89: return .setWall([-60_000, -700, 700, 60_000][dice.below(4)])
@@ -126,7 +127,8 @@ extension Step {
     case 92: return theme.hasBatches ? .together : .letWorkersGo
     case 93..<96 where theme.hasFaults:
       let fault = Fault.allCases[dice.below(3)]
-      return .disk(fault, after: Int64(dice.below(fault == .syncFails ? 3 : 30)), times: dice.chance(1, in: 3) ? 40 : 1)
+      return .disk(
+        fault, after: Int64(dice.below(fault == .syncFails ? 3 : 30)), times: dice.chance(1, in: 3) ? 40 : 1)
     case 96..<100 where theme.hasDeaths:
       return .die(
         after: dice.chance(1, in: 3) ? 0 : Int64(1 + dice.below(40)),

@@ -58,7 +58,8 @@ final class World {
     let world = World(seed: 0, folder: folder, keepsText: false)
     try world.start(again: nil, isFirst: true)
     let settings = """
-      {"retry":{"backoff":{"baseMs":1000,"maxMs":8000,"jitter":0.5},"transient":[{"status":418,"maxRetries":1}]}}
+      {"retry":{"backoff":{"baseMs":1000,"maxMs":8000,"jitter":0.5},
+      "transient":[{"status":418,"maxRetries":1}]}}
       """
     let change = try ConfigurationChange(reading: JSON(checking: Array(settings.utf8)))
     world.engine.process([.configure(change, from: HostID(0)) { _ in }])
@@ -217,7 +218,9 @@ final class World {
     return calls
   }
 
-  func completion<Value>(_ number: Int, _ reaction: @escaping @Sendable (Value) -> Reaction) -> Completion<Value> {
+  func completion<Value>(_ number: Int, _ reaction: @escaping @Sendable (Value) -> Reaction) -> Completion<
+    Value
+  > {
     { [record] result in
       switch result {
       case .success(let value): record.hear(.answered(number, reaction(value)))
