@@ -1,4 +1,4 @@
-.PHONY: build demo desktop test scenario pipeline packages drills sanitizers bench clean
+.PHONY: build demo desktop test scenario pipeline packages drills simulation sanitizers bench clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -34,6 +34,11 @@ drills:
 	scripts/install-tools build demo scenario test drills
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 Tests/Drills/all_drills.py --json .build/drills.json
+
+# Random histories of the engine on a disk that forgets (Tests/Simulation/README.md).
+simulation:
+	scripts/install-tools build
+	Tests/Simulation/run --json .build/simulation.json
 
 # Races, misuse of memory, leaks: every Swift test and the binary at work under the sanitizers. Takes its time.
 sanitizers:
