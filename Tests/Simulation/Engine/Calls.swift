@@ -91,7 +91,9 @@ extension Request {
   var source: String? { path.map { String($0.split(separator: "/").last ?? "") } }
 
   private static func content(of wish: Wish) -> [UInt8] {
-    let letter = UInt8(ascii: "a") + UInt8(wish.id * 2 + wish.variant)
+    // Where a source is gone, other parts go over the bytes that the entry has (D28).
+    let isInParts = wish.body == .parts || wish.body == .bigParts
+    let letter = UInt8(ascii: "a") + UInt8(wish.id * 2 + (isInParts ? 0 : wish.variant))
     return switch wish.body {
     case .data: Array("{\"n\":\(wish.id * 2 + wish.variant)}".utf8)
     case .file, .reference, .parts: [UInt8](repeating: letter, count: 5)

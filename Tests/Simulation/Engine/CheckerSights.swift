@@ -41,7 +41,8 @@ extension Checker {
 
   /// Those before it in its lane, those it comes after, and the network.
   private func checkOthers(of id: String, _ cell: Cell) throws {
-    guard cell.isSure, cell.wishes.count == 1 else { return }
+    // Right after a start, ends that came meanwhile are not told yet.
+    guard cell.isSure, cell.wishes.count == 1, restart == nil else { return }
     let wish = cell.wishes[0]
     if let lane = wish.lane {
       for (other, its) in cells where other != id && its.isLive && its.isSure && its.wishes.count == 1 {
