@@ -74,6 +74,8 @@ struct Checker {
     var url: String
     var isUp = true
     var reply: Step.Reply?
+    /// Queue time; what comes of it may be told later, when the disk was in doubt.
+    var endedAt: Int64 = 0
     var wasTold = false
   }
 
@@ -131,6 +133,7 @@ struct Checker {
     case .replied(let requestID, let reply, _):
       flights[requestID]?.isUp = false
       flights[requestID]?.reply = reply
+      flights[requestID]?.endedAt = now.steady
       if let id = flights[requestID]?.id { cells[id]?.hasReply = true }
     case .diskFault: hadFault = true
     case .ended(let death): ended(death)

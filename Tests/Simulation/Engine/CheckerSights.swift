@@ -160,7 +160,7 @@ extension Checker {
         [.ok, .created, .unusable, .cut].contains(reply), "\(event.id) is accepted upon \(reply)")
       if event.partIndex != nil { cells[flight.id]?.accepted.insert(flight.url) }
     } else if reply == .tooMany, event.partIndex == nil {
-      cells[flight.id]?.notBefore = now.steady + Step.Reply.retryAfter
+      cells[flight.id]?.notBefore = flight.endedAt + Step.Reply.retryAfter
     }
   }
 
