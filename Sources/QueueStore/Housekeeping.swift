@@ -69,7 +69,8 @@ extension QueueStore {
       let number = folder.delete(name)
       if number == nil || number == ENOENT { gone.append(name) } else { failure = number }
     }
-    // A copy whose name a power cut brings back goes a day later (D37). What was moved in would stay for ever.
+    // A copy whose name a power cut brings back goes a day later (D37). What was moved in would stay for
+    // ever.
     if !gone.allSatisfy(BodyName.isCopy), let number = folder.syncNames() {
       throw .unusable(reason: "the removal of a body cannot be synced", errno: number)
     }
