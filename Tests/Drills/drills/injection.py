@@ -47,8 +47,8 @@ BEYOND = frozenset(
     "signalfd4 socketpair timerfd_create timerfd_settime writev readv uname getcwd chdir prlimit64 "
     "futex".split())
 # How a sidecar may end besides: without descriptors of its own it cannot run (70); SQLite takes a lock that
-# fails for one that somebody else has (75).
-ENDS = {**dict.fromkeys(OF_THE_LOOP, {70}), "fcntl": {75}, "flock": {75}}
+# fails for one that somebody else has (75); Swift reads the arguments themselves, from /proc (64).
+ENDS = {**dict.fromkeys(OF_THE_LOOP, {70}), "fcntl": {75}, "flock": {75}, "read": {64}}
 # What a file of the caller's is looked at by.
 OF_A_SOURCE = ("openat", "pread64", "read", "newfstatat", "fstat", "statx", "copy_file_range")
 # Once; for a time; for good.
