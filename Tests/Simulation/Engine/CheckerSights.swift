@@ -204,7 +204,9 @@ extension Checker {
       return end.eventID == nil && end.id == id && end.generation == outcome.generation
         && end.kind.rawValue == kind
     }
-    if let exact = fitting.first(where: { ends[$0].at == outcome.at }) ?? fitting.first { return exact }
+    let exact = fitting.filter { ends[$0].at == outcome.at }
+    let certain = exact.first { !ends[$0].isOptional && !ends[$0].isForgotten }
+    if let best = certain ?? exact.first ?? fitting.first { return best }
     // Nobody was told of its state: the process had died, or it is about to be told by the first rows.
     guard let cell = cells[id], restart != nil || !cell.isSure, let state = Row.State(rawValue: kind) else {
       return nil
