@@ -74,8 +74,8 @@ package struct AdaptiveLimit: Sendable, Equatable {
   private static let rise = (factor: 1.5, ms: 50.0)
   /// How much slower they were than in a trial.
   private static let relief = (factor: 1.25, ms: 25.0)
-  /// How far one round moves what is usual: up slowly, since a server that is pressed a little more each round
-  /// must not seem usual.
+  /// How far one round moves what is usual: up slowly, so that a server that is pressed a little more each
+  /// round does not pass for usual.
   private static let falls = 0.25
   private static let rises = 0.03
   /// What is left of a limit that was refused.

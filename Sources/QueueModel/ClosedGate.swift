@@ -105,7 +105,8 @@ extension Gates {
 
   private func closedByCircuit(to origin: Origin, _ slots: Slots, now: Moment) -> ClosedGate {
     if let until = slots.origins[origin]?.circuit.restsUntil, until > now.steady {
-      return ClosedGate(.outage, "\(origin.text) fails and is left alone for a while", until: now.wall(at: until))
+      return ClosedGate(
+        .outage, "\(origin.text) fails and is left alone for a while", until: now.wall(at: until))
     }
     return ClosedGate(.outage, "\(origin.text) fails; one attempt at a time tries it")
   }

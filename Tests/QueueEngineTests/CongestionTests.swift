@@ -29,7 +29,8 @@ import Testing
   }
 
   /// Answers of 200 a second, and refusals, in so many seconds of a queue that never empties.
-  private func measured(_ server: SimulatedServers.Server, perOrigin: Int?, seconds: Int64, seed: UInt64) throws
+  private func measured(_ server: SimulatedServers.Server, perOrigin: Int?, seconds: Int64, seed: UInt64)
+    throws
     -> (rate: Double, refused: Int, limit: Int)
   {
     let harness = try harness(total: 24, perOrigin: perOrigin, seed: seed)
@@ -127,7 +128,7 @@ import Testing
     #expect(servers.completed(Self.y) >= 350, "seed 9: \(servers.completed(Self.y))")
   }
 
-  @Test("D52: an origin that fails is tried by one attempt at a time, and works again once one gets through")
+  @Test("D52, A-RETRY-06: an origin that fails is tried by one attempt at a time, and works again once one gets through")
   func recovers() throws {
     let harness = try Harness(seed: 11)
     try harness.configure(#"{"retry":{"backoff":{"baseMs":100,"maxMs":200,"jitter":0}}}"#)

@@ -25,7 +25,8 @@ import Testing
   func partsPerEntry() throws {
     let harness = try Harness()
     func configure(_ parts: Int) throws {
-      try harness.configure(#"{"concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":\#(parts),"perOrigin":6}}"#)
+      try harness.configure(
+        #"{"concurrency":{"total":6,"reservedHigh":0,"partsPerEntry":\#(parts),"perOrigin":6}}"#)
     }
     try configure(2)
     try harness.enqueueParts("a", many)

@@ -59,7 +59,8 @@ final class SimulatedServers {
     let end = now + milliseconds
     take()
     while !isOver() {
-      let next = [requests.compactMap(\.endsAt).min(), harness.engine.deadline().steady].compactMap(\.self).min()
+      let next = [requests.compactMap(\.endsAt).min(), harness.engine.deadline().steady].compactMap(\.self)
+        .min()
       guard let next, next <= end else { break }
       harness.clock.advance(max(0, next - now))
       answerDue()

@@ -12,7 +12,9 @@ struct AdaptiveLimitTests {
     var limit = limit
     var flights: [AdaptiveLimit.Stamp] = []
     for _ in 0..<answers {
-      while flights.count < min(limit.current, most) { flights.append(limit.began(running: flights.count + 1)) }
+      while flights.count < min(limit.current, most) {
+        flights.append(limit.began(running: flights.count + 1))
+      }
       let time = afterMs(flights.count)
       limit.answered(flights.removeFirst(), afterMs: time, most: most)
     }

@@ -11,7 +11,9 @@ struct BandwidthTests {
 
   @Test(
     "D53: what configure takes, and what it keeps of it",
-    arguments: [#"{"keys":{}}"#, #"{"total":5,"keys":{}}"#, #"{"total":5,"keys":{"a":1,"b":9007199254740991}}"#])
+    arguments: [
+      #"{"keys":{}}"#, #"{"total":5,"keys":{}}"#, #"{"total":5,"keys":{"a":1,"b":9007199254740991}}"#,
+    ])
   func reads(_ text: String) throws {
     let bandwidth = try read(text)
     #expect(JSON(writing: { bandwidth.write(into: &$0) }).description == text)
@@ -22,7 +24,8 @@ struct BandwidthTests {
     arguments: [
       (#"{"total":0}"#, "bandwidth.total"), (#"{"total":1.5}"#, "bandwidth.total"),
       (#"{"keys":[]}"#, "bandwidth.keys"), (#"{"keys":{"a":0}}"#, "bandwidth.keys.a"),
-      (#"{"keys":{"":1}}"#, #"bandwidth.keys[""]"#), (#"{"perKey":{}}"#, "bandwidth.perKey"), ("[]", "bandwidth"),
+      (#"{"keys":{"":1}}"#, #"bandwidth.keys[""]"#), (#"{"perKey":{}}"#, "bandwidth.perKey"),
+      ("[]", "bandwidth"),
     ])
   func refuses(_ text: String, _ path: String) {
     let refused = #expect(throws: InvalidInput.self) { try read(text) }
