@@ -112,6 +112,8 @@ final class SimulatedTransport: Transport {
     if let found { record.add(.stopped(requestID: found.requestID)) }
   }
 
+  func limit(_ bandwidth: Bandwidth) {}
+
   func configure(_ settings: ConnectionSettings) {}
 
   var running: [Running] { content.withLock { $0.running } }
