@@ -74,6 +74,13 @@ let package = Package(
       ]),
     tests("AcceptanceCheckTests", ["AcceptanceCheck", "JSONText"]),
     tests("ConsoleTests", ["Console", "QueueModel", "JSONText"]),
+    // Replays the inputs of the fuzzers through their targets; scripts/fuzz builds those by itself.
+    .testTarget(
+      name: "FuzzTests",
+      dependencies: ["JSONText", "QueueModel", "JSONRPC", "HTTPTransport", "QueueStore", "CSQLite", "CCurl"],
+      path: "Tests/Fuzz",
+      exclude: ["README.md", "driver", "formparser", "dictionaries", "corpus", "found"],
+      swiftSettings: strict),
     tests("TidyTests", []),
 
     // Random histories of the engine on a disk that forgets (Tests/Simulation/README.md). A process of its

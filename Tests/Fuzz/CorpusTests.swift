@@ -1,0 +1,36 @@
+import Foundation
+import Testing
+
+@Suite("Fuzz corpora, and the inputs that once found something", .serialized)
+struct CorpusTests {
+  static let targets = FuzzTargets.all.map(\.name)
+
+  private static func inputs(_ folder: String) throws -> [(name: String, bytes: [UInt8])] {
+    let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(folder)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: here.path)) ?? []
+    return try names.sorted().map { ($0, [UInt8](try Data(contentsOf: here.appendingPathComponent($0)))) }
+  }
+
+  @Test("every input keeps what its target promises", arguments: targets)
+  func replay(name: String) throws {
+    let target = try FuzzTargets.make(name)
+    let corpus = try Self.inputs("corpus/\(name)")
+    #expect(!corpus.isEmpty)
+    for (file, input) in try corpus + Self.inputs("found/\(name)") {
+      #expect(throws: Never.self, "\(name)/\(file)") { try target.run(input) }
+    }
+  }
+
+  @Test("every folder of inputs belongs to a target", arguments: ["corpus", "found"])
+  func folders(kind: String) throws {
+    let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(kind)
+    let names = try FileManager.default.contentsOfDirectory(atPath: here.path)
+    #expect(Set(names).isSubset(of: Self.targets))
+  }
+
+  @Test("a promise that does not hold is told, and so is a target that there is not")
+  func broken() {
+    #expect(throws: Broken.self) { try require(false, "it holds") }
+    #expect(throws: Broken.self) { try FuzzTargets.make("none") }
+  }
+}

@@ -1,0 +1,3 @@
+module formparser
+
+go 1.19
