@@ -1,4 +1,4 @@
-.PHONY: build demo desktop test scenario pipeline packages drills simulation sanitizers bench clean
+.PHONY: build demo desktop test scenario pipeline packages drills simulation fuzz sanitizers bench clean
 
 # One binary: Swift's library linked in, only libcurl, libsqlite3 and the C library beside it.
 build:
@@ -35,6 +35,11 @@ drills:
 	scripts/build-release
 	OUTTRAY=.build/outtray /usr/bin/python3 Tests/Drills/all_drills.py --json .build/drills.json
 
+# Every parser and the rows of the database, fed anything for a few seconds each: one table.
+fuzz:
+	scripts/install-tools build scenario fuzz
+	scripts/fuzz
+
 # Random histories of the engine on a disk that forgets (Tests/Simulation/README.md).
 simulation:
 	scripts/install-tools build
@@ -61,7 +66,7 @@ packages:
 	scripts/package-go
 
 test:
-	scripts/install-tools build demo scenario packages desktop test drills bench
+	scripts/install-tools build demo scenario packages desktop test drills fuzz bench
 	scripts/run-tests
 
 clean:

@@ -21,8 +21,10 @@ package struct GroupProgress: Sendable, Equatable {
 
   /// 0 to 1, in millionths, so that what sums of fractions lose is not seen.
   package var value: Double {
-    guard weight > 0 else { return 0 }
-    return (min(max(done / weight, 0), 1) * 1e6).rounded() / 1e6
+    let share = done / weight
+    // A damaged row can hold infinities, of which no share can be told.
+    guard weight > 0, !share.isNaN else { return 0 }
+    return (min(max(share, 0), 1) * 1e6).rounded() / 1e6
   }
 }
 

@@ -6,7 +6,9 @@ package enum Timestamp {
   package static func text(_ wall: Int64) -> String {
     let day = floorDivided(wall, by: 86_400_000)
     let date = CivilDate(daysSinceEpoch: day)
-    let ms = wall - day * 86_400_000
+    // Not by way of the day's own ms, which the least number of all has none of.
+    let rest = wall % 86_400_000
+    let ms = rest < 0 ? rest + 86_400_000 : rest
     let clock = [ms / 3_600_000, ms / 60_000 % 60, ms / 1000 % 60].map { padded($0, 2) }
     return "\(padded(date.year, 4))-\(padded(date.month, 2))-\(padded(date.day, 2))"
       + "T\(clock.joined(separator: ":")).\(padded(ms % 1000, 3))Z"

@@ -11,7 +11,10 @@ final class BindingTable {
 
   private static let columns = "name, predecessor, pointer, header, value"
 
+  private unowned let connection: Connection
+
   init(_ connection: Connection) {
+    self.connection = connection
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     insert = statement(
       "INSERT INTO binding (successor, \(BindingTable.columns)) VALUES (?, ?, ?, ?, ?, ?)")
@@ -43,6 +46,11 @@ final class BindingTable {
         if let value = taken.value { $0.bind(text: value.text) } else { $0.bindNull() }
       }
     }
+  }
+
+  /// Of all bindings, those that cannot be read.
+  func unreadable() throws(StoreError) -> (looked: Int64, refused: Int64) {
+    try Statement(connection, "SELECT \(BindingTable.columns) FROM binding").refusals(BindingTable.read)
   }
 
   func bindings(of successor: Int64) throws(StoreError) -> [TakenBinding] {

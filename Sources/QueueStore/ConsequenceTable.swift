@@ -47,7 +47,7 @@ final class ConsequenceTable {
   }
 
   private static func read(_ row: inout StatementRow) -> Row {
-    let (number, id, through) = (row.int(), EntryID(row.text()), row.int())
+    let (number, id, through) = (row.bits(), EntryID(row.text()), row.bits())
     guard let text = row.optionalBytes() else {
       return (number, id, Consequence(number: number, id: id, through: through, kind: .unneeded))
     }

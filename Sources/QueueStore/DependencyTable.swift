@@ -62,7 +62,8 @@ final class DependencyTable {
       try statement(
         """
         SELECT max(
-          ifnull((SELECT max(number) FROM dependency), 0), ifnull((SELECT max(through) FROM consequence), 0))
+          ifnull((SELECT max(number) FROM dependency WHERE number <= \(StatementRow.largest)), 0),
+          ifnull((SELECT max(through) FROM consequence WHERE through <= \(StatementRow.largest)), 0))
         """
       ).first { $0.int() } ?? 0
   }

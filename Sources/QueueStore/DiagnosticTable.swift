@@ -11,7 +11,10 @@ final class DiagnosticTable {
 
   static let limit = 50
 
+  private unowned let connection: Connection
+
   init(_ connection: Connection) {
+    self.connection = connection
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     insert = statement(
       "INSERT INTO diagnostic (is_boot, at, level, message, error, figures) VALUES (?, ?, ?, ?, ?, ?)")
@@ -22,7 +25,7 @@ final class DiagnosticTable {
         SELECT number FROM diagnostic ORDER BY number DESC LIMIT 1 OFFSET \(DiagnosticTable.limit))
       """)
     select = statement(
-      "SELECT number, at, level, message, error, figures FROM diagnostic WHERE number > ? ORDER BY number")
+      "SELECT \(DiagnosticTable.columns) FROM diagnostic WHERE number > ? ORDER BY number")
     deleteAll = statement("DELETE FROM diagnostic")
   }
 
@@ -47,14 +50,25 @@ final class DiagnosticTable {
 
   /// Those with numbers above `number`, oldest first; a damaged one reads as absent.
   func all(after number: Int64) throws(StoreError) -> [(number: Int64, record: Diagnostic)] {
-    try select.all({ $0.bind(number) }) { row in
-      let number = row.int()
-      let at = row.int()
-      guard let level = Diagnostic.Level(rawValue: row.text()) else { return nil }
-      let message = row.text()
-      let error = row.optionalText()
-      let figures = row.optionalBytes().flatMap { try? JSON(checking: $0) }
-      return (number, Diagnostic(at: at, level: level, message: message, error: error, figures: figures))
-    }
+    try select.all({ $0.bind(number) }, DiagnosticTable.read)
+  }
+
+  /// Of all records, those that cannot be read.
+  func unreadable() throws(StoreError) -> (looked: Int64, refused: Int64) {
+    try Statement(connection, "SELECT \(DiagnosticTable.columns) FROM diagnostic").refusals(
+      DiagnosticTable.read)
+  }
+
+  private static let columns = "number, at, level, message, error, figures"
+
+  private static func read(_ row: inout StatementRow) -> (number: Int64, record: Diagnostic)? {
+    let (number, at) = (row.int(), row.int())
+    guard let level = Diagnostic.Level(rawValue: row.text()) else { return nil }
+    let (message, error) = (row.text(), row.optionalText())
+    let figures = row.optionalBytes().map { try? JSON(checking: $0) }
+    if case .some(nil) = figures { return nil }
+    return (
+      number, Diagnostic(at: at, level: level, message: message, error: error, figures: figures ?? nil)
+    )
   }
 }

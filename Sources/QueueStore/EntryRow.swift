@@ -178,7 +178,7 @@ enum EntryRow {
     let expiresAt = row.int()
     let body = readBody(&row)
     let isKept = row.bool()
-    let dataDigest = row.optionalInt()
+    let dataDigest = row.optionalBits()
     let generation = row.int()
     let attempts = row.int()
     let idempotencyKey = row.optionalText()
@@ -190,13 +190,13 @@ enum EntryRow {
     let bytesSent = row.int()
     let lastRequestID = row.optionalText()
     let updatedAt = row.int()
-    let host = row.optionalInt().map(HostID.init)
+    let host = row.optionalBits().map(HostID.init)
     let weight = row.optionalDouble()
     let deadlineMs = row.optionalInt()
     let firstAttemptAt = row.optionalInt()
     let turn = row.int()
     let key = row.text()
-    guard let state, let body, let rules, let vars = try? JSON(checking: row.bytes()),
+    guard let state, let body, body.length >= 0, let rules, let vars = try? JSON(checking: row.bytes()),
       let request = try? JSON(checking: row.bytes()),
       let descriptor = try? Descriptor(stored: request, kind: body.kind)
     else { return nil }
@@ -214,7 +214,7 @@ enum EntryRow {
       lastRequestID: lastRequestID, createdAt: createdAt, updatedAt: updatedAt, host: host, lane: lane,
       expansion: expansion, kept: isKept ? Entry.Kept(dataDigest: dataDigest) : nil, group: group,
       weight: weight, deadlineMs: deadlineMs, firstAttemptAt: firstAttemptAt, groupDeadline: groupDeadline)
-    return (entry, turn)
+    return row.isOutOfRange ? nil : (entry, turn)
   }
 
   /// Reads the parts `state` and `settlement`.

@@ -92,7 +92,8 @@ final class EntryTable {
       """
     expired = select(expiry)
     expiredNumbers = statement("SELECT e.number FROM entry e \(expiry)")
-    lastNumber = statement("SELECT number FROM entry ORDER BY number DESC LIMIT 1")
+    lastNumber = statement(
+      "SELECT number FROM entry WHERE number <= \(StatementRow.largest) ORDER BY number DESC LIMIT 1")
     oldestHeaders = statement(
       """
       SELECT header_revision FROM entry WHERE settled_event IS NULL ORDER BY header_revision LIMIT 1

@@ -50,7 +50,8 @@ final class GroupTable {
     saveDeadline = statement(
       "UPDATE member_group SET deadline_ms = ?2, deadline = first_attempt_at + ?2 WHERE number = ?1")
     deleteRow = statement("DELETE FROM member_group WHERE number = ?")
-    highest = statement("SELECT ifnull(max(number), 0) FROM member_group")
+    highest = statement(
+      "SELECT ifnull(max(number), 0) FROM member_group WHERE number <= \(StatementRow.largest)")
     acknowledgeRow = statement(
       """
       UPDATE member_group SET is_acknowledged = 1, forgetting = 0 WHERE number = ? AND settled_event = ?
@@ -187,7 +188,7 @@ final class GroupTable {
       group.deadlineMs = row.optionalInt()
       group.firstAttemptAt = row.optionalInt()
       group.key = EntryKey(row.text())
-      group.host = row.optionalInt().map(HostID.init)
+      group.host = row.optionalBits().map(HostID.init)
       return group
     }
   }

@@ -42,7 +42,7 @@ extension Reader {
   }
 
   func dependencies() throws(StoreError) -> Verification.Check {
-    try check(
+    var check = try check(
       "dependencies", over: "dependency",
       [
         """
@@ -65,6 +65,9 @@ extension Reader {
         WHERE d.number IS NULL OR e.settled_event IS NULL AND d.is_met = 1 AND b.value IS NULL
         """,
       ])
+    let (_, refused) = try tables.links.bindings.unreadable()
+    if refused > 0 { check.problems.append("\(refused) bindings cannot be read") }
+    return check
   }
 
   func lanePlaces() throws(StoreError) -> Verification.Check {

@@ -43,7 +43,7 @@ final class MetaTable {
   /// Throws damage where the row is missing.
   func required() throws(StoreError) -> Content {
     guard let content = try content() else {
-      throw .failed(code: SQLITE_CORRUPT, message: "the row in meta is missing")
+      throw .failed(code: SQLITE_CORRUPT, message: "the row in meta is missing or damaged")
     }
     return content
   }

@@ -27,7 +27,9 @@ final class MovedTable {
       WHERE number > ? ORDER BY number LIMIT ?
       """)
     delete = Statement(connection, "DELETE FROM moved WHERE number = ?")
-    let highest = Statement(connection, "SELECT number FROM moved ORDER BY number DESC LIMIT 1")
+    let highest = Statement(
+      connection,
+      "SELECT number FROM moved WHERE number <= \(StatementRow.largest) ORDER BY number DESC LIMIT 1")
     lastNumber = try highest.first { $0.int() } ?? 0
   }
 
@@ -91,7 +93,8 @@ final class MovedTable {
     let number = row.int()
     let path = FilePath(bytes: row.bytes())
     let link = row.optionalText()
-    let (device, inode, size, modifiedAt, changedAt) = (row.int(), row.int(), row.int(), row.int(), row.int())
+    let (device, inode, size) = (row.bits(), row.bits(), row.int())
+    let (modifiedAt, changedAt) = (row.bits(), row.bits())
     let identity = FileIdentity(
       device: device, inode: inode, stamp: SourceStamp(size: size, modifiedAt: modifiedAt, inode: inode),
       changedAt: changedAt)

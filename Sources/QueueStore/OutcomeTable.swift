@@ -38,8 +38,9 @@ final class OutcomeTable {
     deleteRow = statement("DELETE FROM outcome WHERE number = ?")
     deleteText = statement("DELETE FROM outcome_text WHERE number = ?")
     ofEntry = statement("SELECT number, event_id FROM outcome WHERE entry = ? ORDER BY number")
-    highest = statement("SELECT ifnull(max(number), 0) FROM outcome")
-    highestEntry = statement("SELECT ifnull(max(entry), 0) FROM outcome")
+    highest = statement("SELECT ifnull(max(number), 0) FROM outcome WHERE number <= \(StatementRow.largest)")
+    highestEntry = statement(
+      "SELECT ifnull(max(entry), 0) FROM outcome WHERE entry <= \(StatementRow.largest)")
     countAll = statement("SELECT count(*) FROM outcome")
     lastNumber = try highest.first { $0.int() } ?? 0
   }

@@ -22,7 +22,10 @@ final class PartTable {
       followed_reuse, rules
     """
 
+  private unowned let connection: Connection
+
   init(_ connection: Connection) {
+    self.connection = connection
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     select = statement(
       """
@@ -193,6 +196,13 @@ final class PartTable {
       $0.bind(number)
       $0.bind(Int64(index))
     }) { PartTable.readRequest(&$0) }
+  }
+
+  /// Of all requests, those that cannot be read.
+  func unreadableRequests() throws(StoreError) -> (looked: Int64, refused: Int64) {
+    try Statement(connection, "SELECT url, headers, range_start, range_end FROM part_text").refusals {
+      PartTable.readRequest(&$0)
+    }
   }
 
   func requests(of number: Int64) throws(StoreError) -> [PartRequest] {

@@ -76,7 +76,7 @@ package class Reader {
     guard let entry, entry.body.kind == .data else { return nil }
     switch entry.body.place {
     case .none, .reference: return nil
-    case .row: return try tables.bodies.bytes(of: entry.number).map { JSON(trusted: $0) }
+    case .row: return try tables.bodies.bytes(of: entry.number).flatMap { try? JSON(checking: $0) }
     case .file(let name): return folder.contents(of: name).flatMap { try? JSON(checking: $0) }
     }
   }

@@ -28,7 +28,10 @@ final class SettingsTable {
   /// What `paused_group` holds; nil until somebody asks, and after a rollback.
   private var pausedGroupsRead: Set<EntryGroup>?
 
+  private unowned let connection: Connection
+
   init(_ connection: Connection) {
+    self.connection = connection
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
     get = statement("SELECT value FROM setting WHERE name = ?")
     set = statement("INSERT OR REPLACE INTO setting (name, value) VALUES (?, ?)")
@@ -131,7 +134,8 @@ final class SettingsTable {
   }
 
   func headerRevision() throws(StoreError) -> Int64 {
-    try json(.headerRevision)?.integer ?? 0
+    // The next patch counts on from it.
+    min(max(try json(.headerRevision)?.integer ?? 0, 0), StatementRow.largest)
   }
 
   /// The number of the newest stored patch that covers the bucket; 0 when none does.
@@ -146,12 +150,39 @@ final class SettingsTable {
   }
 
   private func storedPatches() throws(StoreError) -> [HeaderPatch] {
-    try patches.all { row in
-      let number = row.int()
-      guard let headers = StoredLists.headers(row.bytes()) else { return nil }
-      let keys = row.optionalBytes().map { StoredLists.keys($0) ?? [] }
-      return HeaderPatch(
-        number: number, headers: headers, keys: keys, origin: row.optionalText().map { Origin(text: $0) })
+    try patches.all { SettingsTable.readPatch(&$0) }
+  }
+
+  private static func readPatch(_ row: inout StatementRow) -> HeaderPatch? {
+    let number = row.int()
+    guard let headers = StoredLists.headers(row.bytes()) else { return nil }
+    let keys = row.optionalBytes().map { StoredLists.keys($0) }
+    if case .some(nil) = keys { return nil }
+    return HeaderPatch(
+      number: number, headers: headers, keys: keys ?? nil, origin: row.optionalText().map { Origin(text: $0) }
+    )
+  }
+
+  /// What `verify` says of the settings and header patches that cannot be read, and so count as not there.
+  func unreadable() throws(StoreError) -> (looked: Int64, problems: [String]) {
+    let (looked, refused) = try patches.refusals { SettingsTable.readPatch(&$0) }
+    var problems = refused > 0 ? ["\(refused) header patches cannot be read"] : []
+    let settings = try Statement(connection, "SELECT name, value FROM setting").all { row in
+      (name: row.text(), value: try? JSON(checking: row.bytes()))
+    }
+    for (name, value) in settings where !SettingsTable.isReadable(name, value) {
+      problems.append("setting \(name) cannot be read")
+    }
+    return (looked + Int64(settings.count), problems)
+  }
+
+  /// Every name of this schema is known.
+  private static func isReadable(_ name: String, _ value: JSON?) -> Bool {
+    switch Name(rawValue: name) {
+    case .paused, .wifiOnly: value?.bool != nil
+    case .headerRevision: value?.integer.map { 0...StatementRow.largest ~= $0 } ?? false
+    case .configuration: value.map { (try? ConfigurationChange(reading: $0)) != nil } ?? false
+    case nil: false
     }
   }
 

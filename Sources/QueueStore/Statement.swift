@@ -24,13 +24,15 @@ final class Statement {
     sqlite3_reset(handle)
   }
 
-  /// What `read` makes of the first row that it does not refuse with nil.
+  /// What `read` makes of the first row that it does not refuse with nil. A row with a number beyond 2^53 is
+  /// refused as well, here and in `all`.
   func first<Value>(
     _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
   ) throws(StoreError) -> Value? {
     var found: Value?
     try each(bind) { row in
-      found = read(&row)
+      let value = read(&row)
+      if !row.isOutOfRange { found = value }
       return found == nil
     }
     return found
@@ -42,10 +44,23 @@ final class Statement {
   ) throws(StoreError) -> [Value] {
     var values: [Value] = []
     try each(bind) { row in
-      if let value = read(&row) { values.append(value) }
+      if let value = read(&row), !row.isOutOfRange { values.append(value) }
       return true
     }
     return values
+  }
+
+  /// How many rows there are, and how many of them `read` refuses.
+  func refusals<Value>(
+    _ read: (inout StatementRow) -> Value?
+  ) throws(StoreError) -> (looked: Int64, refused: Int64) {
+    var (looked, refused): (Int64, Int64) = (0, 0)
+    try each({ _ in }) { row in
+      looked += 1
+      if read(&row) == nil || row.isOutOfRange { refused += 1 }
+      return true
+    }
+    return (looked, refused)
   }
 
   /// Visits rows until `visit` returns false.
@@ -135,8 +150,14 @@ final class Statement {
 
 /// The columns of one row, read from left to right.
 struct StatementRow {
+  /// Numbers of ours lie within what the protocol can tell, so that sums of them fit (2^53 - 1). A larger one
+  /// is damage.
+  static let largest: Int64 = 9_007_199_254_740_991
+
   private let handle: OpaquePointer
   private var column: Int32 = -1
+  /// `int` has met a larger number.
+  private(set) var isOutOfRange = false
 
   fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
 
@@ -150,11 +171,22 @@ struct StatementRow {
     return sqlite3_column_type(handle, column) == SQLITE_NULL ? nil : column
   }
 
-  mutating func int() -> Int64 { sqlite3_column_int64(handle, next()) }
+  /// A count, a time, or the number of a row.
+  mutating func int() -> Int64 { inRange(bits()) }
+
+  /// Any 64 bits.
+  mutating func bits() -> Int64 { sqlite3_column_int64(handle, next()) }
+
+  private mutating func inRange(_ value: Int64) -> Int64 {
+    if value.magnitude > UInt64(StatementRow.largest) { isOutOfRange = true }
+    return value
+  }
 
   mutating func bool() -> Bool { int() != 0 }
 
-  mutating func optionalInt() -> Int64? { nextUnlessNull().map { sqlite3_column_int64(handle, $0) } }
+  mutating func optionalInt() -> Int64? { optionalBits().map { inRange($0) } }
+
+  mutating func optionalBits() -> Int64? { nextUnlessNull().map { sqlite3_column_int64(handle, $0) } }
 
   mutating func optionalDouble() -> Double? { nextUnlessNull().map { sqlite3_column_double(handle, $0) } }
 

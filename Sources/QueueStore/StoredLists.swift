@@ -25,7 +25,7 @@ enum StoredLists {
     var stamps: [SourceStamp] = []
     for item in list.elements() {
       let numbers = item.kind == .array ? item.elements().compactMap(\.integer) : []
-      guard (2...3).contains(numbers.count) else { return nil }
+      guard (2...3).contains(numbers.count), numbers[0] >= 0 else { return nil }
       stamps.append(
         SourceStamp(size: numbers[0], modifiedAt: numbers[1], inode: numbers.count > 2 ? numbers[2] : nil))
     }

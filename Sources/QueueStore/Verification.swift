@@ -1,4 +1,5 @@
 import Glibc
+import JSONText
 import QueueModel
 
 /// What is wrong with a database and its bodies, found by reading all of it.
@@ -48,6 +49,9 @@ extension Reader {
       verification.checks.append(try groupCounts())
       verification.checks.append(try dependencies())
       verification.checks.append(try lanePlaces())
+      verification.checks.append(try partRows())
+      verification.checks.append(try settingRows())
+      verification.checks.append(try diagnosticRows())
     }
     verification.checks.append(try bodyFiles(files))
     verification.unnamed = try unnamedFiles()
@@ -62,7 +66,7 @@ extension Reader {
 
   private func foreignKeys() throws(StoreError) -> Verification.Check {
     let found = try Statement(tables.connection, "PRAGMA foreign_key_check").all { row in
-      "row \(row.text()) \(row.int()) names one that is not in \(row.text())"
+      "row \(row.text()) \(row.bits()) names one that is not in \(row.text())"
     }
     return Verification.Check(name: "references", looked: 0, problems: found)
   }
@@ -85,15 +89,17 @@ extension Reader {
     let rows = Statement(
       tables.connection,
       """
-      SELECT e.number, e.id, e.body_length, e.body_file, e.body_place = 'row', length(b.bytes)
+      SELECT e.number, e.id, e.body_length, e.body_file, e.body_place = 'row', length(b.bytes),
+        iif(e.body_kind = 'data', b.bytes, NULL)
       FROM entry e LEFT JOIN body b ON b.number = e.number WHERE e.number > ? ORDER BY e.number LIMIT 512
       """)
     var last: Int64 = 0
     while true {
       let page = try rows.all({ $0.bind(last) }) { row in
         (
-          number: row.int(), id: row.text(), length: row.int(), file: row.optionalText(), isInRow: row.bool(),
-          stored: row.optionalInt()
+          number: row.bits(), id: row.text(), length: row.bits(), file: row.optionalText(), isInRow: row.bool(),
+          stored: row.optionalBits(),
+          isRead: row.optionalBytes().map { (try? JSON(checking: $0)) != nil } ?? true
         )
       }
       guard let end = page.last else { return check }
@@ -103,6 +109,7 @@ extension Reader {
         if try tables.entries.entry(number: row.number) == nil {
           check.problems.append("\(row.id): the row cannot be read")
         }
+        if !row.isRead { check.problems.append("\(row.id): its body is no JSON any more") }
         if let file = row.file { files.append((file, row.id, row.length)) }
         if row.isInRow, row.stored != row.length {
           let stored = row.stored.map { "\($0)" } ?? "none"

@@ -26,10 +26,10 @@ final class AnswerTarget: FuzzTarget {
         let line = choices.run().filter { $0 != 0x0A } + (form & 8 == 8 ? [0x0A] : [0x0D, 0x0A])
         goesOn = line.withUnsafeBytes { buffer.takeHeadLine($0) }
         model.takeLine(line)
-      case 4:
+      case 4 where choices.byte() == 0:
         goesOn = long[..<(64 << 10)].withUnsafeBytes { buffer.takeHeadLine($0) }
         model.takeLine(Array(long[..<(64 << 10)]))
-      case 5:
+      case 5 where choices.byte() < 2:
         let piece = long[..<choices.one(of: [4 << 10, 64 << 10, 8 << 20])]
         goesOn = piece.withUnsafeBytes { buffer.takeBody($0) }
         model.takeBody(piece)
@@ -72,7 +72,8 @@ final class AnswerTarget: FuzzTarget {
       try require(whole.isReached(unpacked: unpacked) == isReached, "cuts change nothing")
     } else {
       let expected = [UInt8(truncatingIfNeeded: unpacked), 0, 0, 0]
-      try require(isReached == (all.isEmpty || all.count >= 4 && all.suffix(4) == expected[...]), "its length")
+      try require(
+        isReached == (all.isEmpty || all.count >= 4 && all.suffix(4) == expected[...]), "its length")
     }
   }
 

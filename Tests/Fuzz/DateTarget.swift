@@ -4,10 +4,13 @@ import Glibc
 
 /// Retry-After as seconds and in the three forms of a date, against the C library; and what comes of it.
 final class DateTarget: FuzzTarget {
-  private static let forms = ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"]
+  private static let forms = [
+    "%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y",
+  ]
 
   private typealias Parse =
-    @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutablePointer<tm>) -> UnsafeMutablePointer<
+    @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutablePointer<tm>) ->
+    UnsafeMutablePointer<
       CChar
     >?
 
@@ -79,7 +82,7 @@ final class DateTarget: FuzzTarget {
     try require(meanings.contains(read), "\(text) is \(read), and \(meanings) to the C library")
   }
 
-  /// A wait is above 0 and within what an integer of the protocol holds; with the backoff it is within its cap.
+  /// A wait is above 0 and within what an integer of the protocol holds.
   private func wait(_ text: String, now wall: Int64) throws {
     let wait = RetryAfter.milliseconds(text, now: wall)
     try require(wait.map { $0 > 0 && $0 <= Bounds.integer } ?? true, "\(text) waits \(wait ?? 0) ms")

@@ -4,8 +4,9 @@ import JSONText
 @testable import QueueStore
 
 /// Rows that are there and read as absent.
-struct LostRows {
+final class LostRows {
   private let reader: Reader
+  private var statements: [String: Statement] = [:]
 
   init(_ reader: Reader) { self.reader = reader }
 
@@ -33,6 +34,9 @@ struct LostRows {
       read["bindings", default: 0] += try tables.links.bindings.bindings(of: number).count
     }
     var lost: [String] = []
+    for entry in entries where entry.body.kind == .data && entry.body.place == .row {
+      if try reader.storedData(of: entry) == nil { lost.append("data of \(entry.id)") }
+    }
     for (name, sql) in LostRows.counts where read[name, default: 0] < Int(try numbers(sql).first ?? 0) {
       lost.append(name)
     }
@@ -40,12 +44,19 @@ struct LostRows {
   }
 
   private func numbers(_ sql: String) throws(StoreError) -> [Int64] {
-    try Statement(reader.tables.connection, sql).all { $0.int() }
+    try statement(sql).all { $0.bits() }
+  }
+
+  private func statement(_ sql: String) -> Statement {
+    if let statement = statements[sql] { return statement }
+    let statement = Statement(reader.tables.connection, sql)
+    statements[sql] = statement
+    return statement
   }
 
   /// Settings whose value is JSON; the configuration is an object of which every member reads.
   private func settings() throws(StoreError) -> Int {
-    let values = try Statement(reader.tables.connection, "SELECT name, value FROM setting").all {
+    let values = try statement("SELECT name, value FROM setting").all {
       (name: $0.text(), value: try? JSON(checking: $0.bytes()))
     }
     return values.filter { name, value in

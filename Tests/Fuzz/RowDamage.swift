@@ -156,7 +156,9 @@ final class RowDamage {
     let statement = try statement(sql)
     defer { sqlite3_reset(statement) }
     var texts: [String] = []
-    while sqlite3_step(statement) == SQLITE_ROW { texts.append(String(cString: sqlite3_column_text(statement, 0))) }
+    while sqlite3_step(statement) == SQLITE_ROW {
+      texts.append(String(cString: sqlite3_column_text(statement, 0)))
+    }
     return texts
   }
 

@@ -94,7 +94,8 @@ struct RowSample {
     list[7].failures = failures
     list[6].state = .held(Entry.Held(unmet: 1, isBehind: false)!)
     list[7].state = .held(Entry.Held(unmet: 0, isBehind: true)!)
-    list.append(try entry(9, plain, .none, .queued(Entry.Wait(due: 7, isBackoff: true, outage: 1, spread: 0.5))))
+    list.append(
+      try entry(9, plain, .none, .queued(Entry.Wait(due: 7, isBackoff: true, outage: 1, spread: 0.5))))
     list[8].group = EntryGroup("apart")
     list[8].failures = failures
     return list

@@ -34,7 +34,8 @@ indirect enum Shape: Sendable {
     case .list(let shape):
       writer.array { for _ in 0..<(first & 3) { shape.write(&choices, &$0, depth: depth + 1) } }
     case .word(let words): writer.value(first < 0xC0 ? choices.one(of: words) : choices.text())
-    case .integer: writer.value(first < 0x80 ? Int64(choices.byte()) * 3 : choices.int64() >> choices.below(64))
+    case .integer:
+      writer.value(first < 0x80 ? Int64(choices.byte()) * 3 : choices.int64() >> choices.below(64))
     case .number: writer.value(Double(choices.byte()) / Double(1 + first & 15))
     case .bool: writer.value(first & 1 == 1)
     case .text: writer.value(choices.text())
@@ -70,7 +71,10 @@ extension Shape {
   static let enqueue: Shape = .object([
     ("id", .text), ("key", .word(["k", "k2"])), ("vars", .map(["a"], .text)), ("request", request),
     ("after", .list(.word(["a", "b"]))), ("onFailure", .word(["wait", "settle"])),
-    ("bind", .map(["one", "two"], .object([("entry", .word(["a", "b"])), ("pointer", .word(["", "/a/0"]))]))),
+    (
+      "bind",
+      .map(["one", "two"], .object([("entry", .word(["a", "b"])), ("pointer", .word(["", "/a/0"]))]))
+    ),
     ("lane", .text), ("group", .text), ("weight", .number), ("deadlineMs", .integer),
     ("groupDeadlineMs", .integer),
   ])
