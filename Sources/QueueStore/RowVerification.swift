@@ -11,7 +11,9 @@ extension Reader {
   func settingRows() throws(StoreError) -> Verification.Check {
     var (looked, problems) = try tables.settings.unreadable()
     looked += 1
-    if try tables.meta.content() == nil { problems.append("the row about the database itself cannot be read") }
+    if try tables.meta.content() == nil {
+      problems.append("the row about the database itself cannot be read")
+    }
     return Verification.Check(name: "settings", looked: looked, problems: problems)
   }
 

@@ -97,8 +97,8 @@ extension Reader {
     while true {
       let page = try rows.all({ $0.bind(last) }) { row in
         (
-          number: row.bits(), id: row.text(), length: row.bits(), file: row.optionalText(), isInRow: row.bool(),
-          stored: row.optionalBits(),
+          number: row.bits(), id: row.text(), length: row.bits(), file: row.optionalText(),
+          isInRow: row.bool(), stored: row.optionalBits(),
           isRead: row.optionalBytes().map { (try? JSON(checking: $0)) != nil } ?? true
         )
       }

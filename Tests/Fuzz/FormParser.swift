@@ -68,6 +68,8 @@ final class FormParser {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+      // libFuzzer looks at the time by a signal.
+      if count < 0, errno == EINTR { continue }
       guard count > 0 else { throw Broken("the parser does not read: error \(errno)") }
       rest = rest.dropFirst(count)
     }
@@ -78,6 +80,7 @@ final class FormParser {
     var at = 0
     while at < count {
       let read = bytes.withUnsafeMutableBytes { Glibc.read(output, $0.baseAddress! + at, count - at) }
+      if read < 0, errno == EINTR { continue }
       guard read > 0 else { throw Broken("the parser does not answer: error \(errno)") }
       at += read
     }
