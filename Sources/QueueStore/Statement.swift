@@ -24,7 +24,7 @@ final class Statement {
     sqlite3_reset(handle)
   }
 
-  /// What `read` makes of the first row that it does not refuse with nil. A row with a number beyond 2^53 is
+  /// What `read` makes of the first row that it does not refuse with nil. A row with a number beyond 2^60 is
   /// refused as well, here and in `all`.
   func first<Value>(
     _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
@@ -150,9 +150,9 @@ final class Statement {
 
 /// The columns of one row, read from left to right.
 struct StatementRow {
-  /// Numbers of ours lie within what the protocol can tell, so that sums of them fit (2^53 - 1). A larger one
-  /// is damage.
-  static let largest: Int64 = 9_007_199_254_740_991
+  /// The numbers of the protocol end at 2^53 - 1, and a few of them are added up. What is beyond 2^60 is
+  /// damage, and its sums might not fit.
+  static let largest: Int64 = 1 << 60
 
   private let handle: OpaquePointer
   private var column: Int32 = -1

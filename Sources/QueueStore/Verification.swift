@@ -91,19 +91,19 @@ extension Reader {
       """
       SELECT e.number, e.id, e.body_length, e.body_file, e.body_place = 'row', length(b.bytes),
         iif(e.body_kind = 'data', b.bytes, NULL)
-      FROM entry e LEFT JOIN body b ON b.number = e.number WHERE e.number > ? ORDER BY e.number LIMIT 512
+      FROM entry e LEFT JOIN body b ON b.number = e.number WHERE e.number >= ? ORDER BY e.number LIMIT 512
       """)
-    var last: Int64 = 0
-    while true {
-      let page = try rows.all({ $0.bind(last) }) { row in
+    // A damaged row can have any number.
+    var next: Int64? = .min
+    while let first = next {
+      let page = try rows.all({ $0.bind(first) }) { row in
         (
           number: row.bits(), id: row.text(), length: row.bits(), file: row.optionalText(),
           isInRow: row.bool(), stored: row.optionalBits(),
           isRead: row.optionalBytes().map { (try? JSON(checking: $0)) != nil } ?? true
         )
       }
-      guard let end = page.last else { return check }
-      last = end.number
+      next = page.last.flatMap { $0.number < .max ? $0.number + 1 : nil }
       for row in page {
         check.looked += 1
         if try tables.entries.entry(number: row.number) == nil {
@@ -117,6 +117,7 @@ extension Reader {
         }
       }
     }
+    return check
   }
 
   private func outcomeRows() throws(StoreError) -> Verification.Check {

@@ -13,7 +13,7 @@ final class RowTarget: FuzzTarget {
   private let lost: LostRows
 
   init() throws {
-    let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+    let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
     var template = Array("\(parent)/outtray-rows-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Broken("no directory: error \(errno)") }
     directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -11,7 +11,7 @@ struct RoundTripTests {
       .held($0)
     } + [
       .queued(Entry.Wait(due: -5)),
-      .queued(Entry.Wait(due: .max, isBackoff: true)),
+      .queued(Entry.Wait(due: 1 << 60, isBackoff: true)),
       .queued(Entry.Wait(due: 7, isBackoff: true, outage: 3, spread: 0.999_999)),
       .running(
         Entry.Attempt(ordinal: 4, requestID: "11111111-2222-4333-8444-555555555555", headerRevision: 9)),
