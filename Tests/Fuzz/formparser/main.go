@@ -1,9 +1,9 @@
 // Formparser reads multipart bodies with Go's standard library, for a fuzzer that wrote them.
 //
-// On stdin and stdout, numbers big-endian of 32 bits: the length of the boundary, the boundary, the length of
-// the body, the body. The answer is the number of parts, and of each part its name, file name, content type and
-// content, each behind its length. A length of 2^32-1 is one that is absent; that number of parts is a body
-// that cannot be read.
+// On stdin and stdout, numbers big-endian of 32 bits: the length of the boundary, the boundary, the length
+// of the body, the body. The answer is the number of parts, and of each part its name, file name, content
+// type and content, each behind its length. A length of 2^32-1 is one that is absent; that number of parts
+// is a body that cannot be read.
 package main
 
 import (
