@@ -4,6 +4,7 @@ import Glibc
 
 nonisolated(unsafe) private var target: (any FuzzTarget)?
 
+/// Called once, before the first input.
 @_cdecl("LLVMFuzzerInitialize")
 public func begin(
   _: UnsafeMutablePointer<CInt>, _: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>
@@ -17,6 +18,7 @@ public func begin(
   return 0
 }
 
+/// Called with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func feed(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   do {
