@@ -172,7 +172,9 @@ extension Checker {
   private mutating func acknowledged(_ ids: [String]) {
     for index in ends.indices where ends[index].eventID.map(ids.contains) == true {
       ends[index].isAcknowledged = true
-      cells[ends[index].id]?.mayBeGone = true
+      // That of an older generation leaves the row alone.
+      let (id, generation, life) = (ends[index].id, ends[index].generation, ends[index].life)
+      if cells[id]?.generation == generation && cells[id]?.life == life { cells[id]?.mayBeGone = true }
     }
     for id in ids { groupEnds[id]?.isAcknowledged = true }
     // Rows that were kept for a group go with its outcome.
