@@ -60,8 +60,9 @@ def own_at_most(bound, unit):
 def rounds(contenders, count, warm=True):
     """Runs each contender COUNT times, interleaved.
 
-    `contenders` maps names to functions that return a Sample, or several of one run by further names. The order turns by one each round, so that none always runs first. One round before
-    that is thrown away: it fills caches. Returns a list of {name: Sample}.
+    `contenders` maps names to functions that return a Sample, or several of one run by further names. The
+    order turns by one each round, so that none always runs first. One round before that is thrown away: it
+    fills caches. Returns a list of {name: Sample}.
     """
     names = list(contenders)
     if warm:

@@ -48,5 +48,6 @@ static inline int outtray_rewrite_log(sqlite3 *database) {
   return result == SQLITE_OK ? file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) : result;
 }
 
-// Has SQLite not count its memory, which it does under a lock of the whole process. Before its first use only.
+// Has SQLite not count its memory, which it does under a lock of the whole process. Only before its first
+// use.
 static inline int outtray_count_no_memory(void) { return sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); }

@@ -17,7 +17,9 @@ package struct Members: Sendable, Equatable {
     switch method {
     case .initialize: Members(served: ["protocolVersion", "client"])
     case .configure:
-      Members(served: ["lifetimeMs", "retry", "concurrency", "bandwidth", "timeouts", "tls", "proxy", "http2"])
+      Members(served: [
+        "lifetimeMs", "retry", "concurrency", "bandwidth", "timeouts", "tls", "proxy", "http2",
+      ])
     case .enqueue:
       Members(served: [
         "id", "key", "vars", "request", "group", "weight", "deadlineMs", "groupDeadlineMs", "after",

@@ -46,7 +46,8 @@ final class EventLoop {
 
   func end() { isEnding = true }
 
-  /// Until `end`; `afterEach` runs after each batch of events, so what they do on this thread spares the `waker`.
+  /// Until `end`; `afterEach` runs after each batch of events, so what they do on this thread spares the
+  /// `waker`.
   func run(sparing waker: Waker, _ afterEach: () -> Void) throws(LoopError) {
     var events = [epoll_event](repeating: epoll_event(), count: 32)
     while !isEnding {

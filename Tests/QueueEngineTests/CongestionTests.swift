@@ -128,8 +128,7 @@ import Testing
     #expect(servers.completed(Self.y) >= 350, "seed 9: \(servers.completed(Self.y))")
   }
 
-  @Test(
-    "D52, A-RETRY-06: an origin that fails is tried by one attempt at a time, works again once one gets through")
+  @Test("D52, A-RETRY-06: an origin that fails is tried by one attempt at a time until one gets through")
   func recovers() throws {
     let harness = try Harness(seed: 11)
     try harness.configure(#"{"retry":{"backoff":{"baseMs":100,"maxMs":200,"jitter":0}}}"#)

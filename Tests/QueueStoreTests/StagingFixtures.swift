@@ -26,7 +26,8 @@ func bytes(of staged: Staged, in queue: String) throws -> [UInt8] {
 
 func noise(_ count: Int) -> [UInt8] {
   let random = SeededRandomness(UInt64(count))
-  // Words in a plain loop: millions of bytes one by one take minutes without optimization and under a sanitizer.
+  // Words in a plain loop: millions of bytes one by one take minutes without optimization and under a
+  // sanitizer.
   return [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
     while filled < count {
       var word: UInt64 = random.next()

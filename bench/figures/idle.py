@@ -39,7 +39,8 @@ def measured(workshop):
     taken = measure.rounds(contenders, workshop.pairs, warm=False)
     for who, name in (("outtray", "idle"), ("full", "idle, all paused")):
         yield measure.compare(
-            f"{name}: wake-ups in {seconds} s", "", taken, f"{who} wake-ups", "cat wake-ups", measure.own_at_most(0, ""))
+            f"{name}: wake-ups in {seconds} s", "", taken, f"{who} wake-ups", "cat wake-ups",
+            measure.own_at_most(0, ""))
         yield measure.compare(f"{name}: CPU in {seconds} s", "ms", taken, f"{who} CPU", "cat CPU")
 
 
