@@ -96,7 +96,9 @@ extension Checker {
           !cell.isSure || restart != nil || due + 1 >= cell.notBefore || hasOutage(cell, id)
             || isTimeShort(cell),
           "the wait of \(id) becomes shorter by \(cell.notBefore - due) ms")
-        cell.notBefore = hasOutage(cell, id) ? 0 : due
+        // After a doubt, the wall clock may have been set since the row was decided.
+        let isLate = hadFault && row.updatedAt != now.wall
+        cell.notBefore = hasOutage(cell, id) || isLate ? 0 : due
       } else if restart == nil {
         try require(
           cell.notBefore <= now.steady || hasOutage(cell, id) || was == .running || !cell.isSure,
