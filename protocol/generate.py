@@ -130,9 +130,10 @@ package struct Members: Sendable, Equatable {
   package static func params(of method: Method) -> Members {
     switch method {
 """
+    around = len("Members(served: )")
     for method in served(document["methods"]):
         params = [(param["name"], param) for param in method["params"]]
-        case, members = f"    case .{swift_case(method['name'])}:", members_entry(params, "      ")
+        case, members = f"    case .{swift_case(method['name'])}:", members_entry(params, "      ", around)
         apart = "\n      " if len(case) + 1 + len(members) > SWIFT_COLUMNS else " "
         text += f"{case}{apart}{members}\n"
     text += "    }\n  }\n"
@@ -141,7 +142,7 @@ package struct Members: Sendable, Equatable {
             properties = list(schema["properties"].items())
             text += f"\n{swift_comment(schema['description'], '  ')}\n"
             head = f"package static let {swift_case(name)} = "
-            text += f"  {head}{members_entry(properties, '  ', len(head + 'Members(served: )'))}\n"
+            text += f"  {head}{members_entry(properties, '  ', len(head) + around)}\n"
     return text + "}\n"
 
 
