@@ -129,12 +129,13 @@ extension Turn {
     throws(StoreError)
   {
     let flight = state.flights[attempt]
-    if let flight { learn(from: flight, result) }
+    let found = try writer.entry(number: attempt.entry)
+    if let flight { learn(from: flight, result, of: found) }
     land(attempt)
     state.counters.bytesSent += result.bytesSent
     state.counters.bytesReceived += result.bytesReceived
     if let flight { try noteReach(of: flight, result, writer) }
-    guard let entry = try writer.entry(number: attempt.entry) else {
+    guard let entry = found else {
       state.sendings[attempt.entry] = nil
       return
     }

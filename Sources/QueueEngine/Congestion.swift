@@ -41,12 +41,14 @@ extension EngineState {
 }
 
 extension Turn {
-  /// What came of an attempt says how its server does.
-  mutating func learn(from flight: Flight, _ result: AttemptResult) {
+  /// What came of an attempt says how its server does. No server asks for longer than its entry would wait.
+  mutating func learn(from flight: Flight, _ result: AttemptResult, of entry: Entry?) {
     let steady = now.steady
+    let policy = state.configuration.retry.overlaid(with: entry?.request.retry)
+    let sign = result.sign(at: now.wall).capped(at: policy.backoff.maxMs)
     let before = state.slots.origins[flight.origin]?.circuit.phase(at: steady)
     state.slots.learn(
-      result.sign(at: now.wall), from: flight.load, to: flight.origin, at: steady,
+      sign, from: flight.load, to: flight.origin, at: steady,
       fraction: engine.randomness.fraction())
     let circuit = state.slots.origins[flight.origin]?.circuit
     guard before == .closed, let until = circuit?.restsUntil else { return }

@@ -10,6 +10,16 @@ package enum ServerSign: Sendable, Equatable {
   case failing(retryAfterMs: Int64?)
   /// Nothing.
   case none
+
+  /// With a Retry-After of so many ms at most.
+  package func capped(at maxMs: Int64) -> ServerSign {
+    switch self {
+    case .well, .none: self
+    case .busy(let wait): .busy(retryAfterMs: wait.map { min($0, maxMs) })
+    case .overloaded(let wait): .overloaded(retryAfterMs: wait.map { min($0, maxMs) })
+    case .failing(let wait): .failing(retryAfterMs: wait.map { min($0, maxMs) })
+    }
+  }
 }
 
 extension AttemptResult {
