@@ -61,7 +61,7 @@ package struct AdaptiveLimit: Sendable, Equatable {
     var rounds: Int
     var waited = 0
 
-    static let shortest = 4
+    static let shortest = 1
     static let longest = 32
   }
 
@@ -111,10 +111,11 @@ package struct AdaptiveLimit: Sendable, Equatable {
 
   /// The server wants less.
   package mutating func refused(_ stamp: Stamp) {
-    guard stamp.round >= shrunkIn else { return }
+    // What a lone attempt is refused for is not their number.
+    guard stamp.round >= shrunkIn, stamp.among > 1 else { return }
     let tried = min(current, stamp.among)
     let fewer = Int(Double(tried) * Self.kept)
-    shrink(to: max(1, min(tried - 1, fewer)), from: max(tried, 2))
+    shrink(to: max(1, min(tried - 1, fewer)), from: tried)
   }
 
   /// Nothing is known any more: the server was away.

@@ -49,6 +49,13 @@ struct AdaptiveLimitTests {
     #expect(limit.current == 1)
   }
 
+  @Test("D51: one that is refused alone is not refused for their number")
+  func alone() {
+    var limit = AdaptiveLimit()
+    for _ in 0..<20 { limit.refused(limit.began(running: 1)) }
+    #expect(limit.current == 4)
+  }
+
   @Test("D51: a number that was refused is tried again later and later")
   func triedAgain() {
     var limit = AdaptiveLimit()
