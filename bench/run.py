@@ -21,8 +21,8 @@ import workshop
 
 HERE = pathlib.Path(__file__).resolve().parent
 # In the order of the table.
-FIGURES = ("accepts", "latency", "accept_file", "uploads", "posts", "start", "memory", "roundtrip", "outcomes",
-           "rows", "idle", "growth")
+FIGURES = ("accepts", "latency", "accept_file", "uploads", "posts", "start", "memory", "roundtrip",
+           "outcomes", "rows", "idle", "growth")
 
 
 def arguments():
