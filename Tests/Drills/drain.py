@@ -146,8 +146,9 @@ def comes_back(options, folder, sink, pid, result):
     host = Sidecar(options.binary, folder / "queue")
     try:
         assert role(host) == "attached"
-        row = host.row("a")
-        assert (row["state"], row["attempts"]) == ("running", 1) and row["bytesSent"] > 0, row
+        # Bytes are told of every 250 ms, and the host was killed and another one started in less.
+        row = deadline.until("the row tells of bytes", lambda: (row := host.row("a"))["bytesSent"] and row)
+        assert (row["state"], row["attempts"]) == ("running", 1), row
         host.subscribe("progress", "settled")
         steps = 0
         while steps < SOON and not host.events("progress", id="a"):

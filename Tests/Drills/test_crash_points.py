@@ -8,7 +8,6 @@ import pytest
 
 import crash_points
 from drills import command, injection, powerloss
-from endtoend import binary
 
 # Where in the run the power goes, of a hundred; where most is under way comes first.
 SHARES = (55, 65, 40, 75, 85, 20)
@@ -63,7 +62,7 @@ def test_a_rename_with_both_syncs_is_kept(tmp_path):
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recording")
-    options = command.Options(0, 1, binary.find(), folder)
+    options = command.Options(0, 1, folder)
     return crash_points.record(options, "run")[0]
 
 
@@ -86,7 +85,7 @@ def test_d35_with_all_syncs_nothing_is_missed(recording, tmp_path):
 def faults_without(recording, folder, missing, shares):
     points = crash_points.Points(recording, missing)
     result = command.Result(crash_points.NAME, 1)
-    options = command.Options(0, 1, binary.find(), folder)
+    options = command.Options(0, 1, folder)
     last = len(points.cuts) - 1
     crash_points.Trial(points, options, result).perform({
         (last * share // 100, "nothing more") for share in shares})
