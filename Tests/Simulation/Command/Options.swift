@@ -1,3 +1,4 @@
+import Disk
 import Glibc
 import Simulation
 
@@ -14,9 +15,11 @@ struct Options {
   var json: String?
   var kept: [Int]?
   var prints = false
+  /// Opens the database anew each time; slower, and the same histories.
+  var opensAnew = false
 
   static let usage = """
-    usage: simulate [--seed N] [--count N] [--seconds N] [--workers N] [--json FILE] [--print]
+    usage: simulate [--seed N] [--count N] [--seconds N] [--workers N] [--json FILE] [--print] [--anew]
            simulate --seed N --keep PLACES    replays one history, of it only the steps at these places
     """
 
@@ -40,6 +43,7 @@ struct Options {
       case "--json": json = try value()
       case "--keep": kept = try Options.places(try value())
       case "--print": prints = true
+      case "--anew": opensAnew = true
       default: throw Misuse(message: "\(name) is not known")
       }
     }
@@ -73,6 +77,7 @@ struct Options {
 
   /// The exit status.
   func run() throws -> Int32 {
+    if opensAnew { disk_open_anew() }
     if prints || kept != nil { return try printHistories() }
     return try Search(options: self).run()
   }

@@ -133,9 +133,9 @@ int disk_install(const char *at) {
   return disk_register();
 }
 
-static void forget_shared_memory(struct file *file) {
-  for (int i = 0; i < file->region_count; i++) free(file->regions[i]);
-  file->region_count = 0;
+// Zeroed and not freed: connections that stay have pointers to it.
+void disk_forget_shared_memory(struct file *file) {
+  for (int i = 0; i < file->region_count; i++) memset(file->regions[i], 0, file->region_size);
 }
 
 void disk_keep_template(void) {
@@ -152,7 +152,7 @@ void disk_reset(void) {
     copy(&file->durable, &file->first);
     file->is_there = file->is_durable = file->was_there;
     disk_forget_writes(file);
-    forget_shared_memory(file);
+    disk_forget_shared_memory(file);
   }
   disk_plan(DISK_NO_FAULT, 0, 0);
   is_dead = 0;
@@ -202,7 +202,7 @@ void disk_process_ends(enum disk_end end, uint64_t seed) {
   is_dead = 0;
   disk_plan(DISK_NO_FAULT, 0, 0);
   for (int i = 0; i < FILES; i++) {
-    forget_shared_memory(&disk_files[i]);
+    disk_forget_shared_memory(&disk_files[i]);
     if (end == DISK_POWER_CUT) cut(&disk_files[i], &seed);
     if (end == DISK_REBOOT) keep(&disk_files[i]);
   }

@@ -41,5 +41,9 @@ void disk_note(struct file *file, const void *bytes, int64_t length, int64_t off
 /// Makes durable what was written, but for what an earlier sync has failed over.
 void disk_make_durable(struct file *file);
 void disk_forget_writes(struct file *file);
+/// The file of this name; NULL when it was never opened.
+struct file *disk_file(const char *name);
+/// As it is when no process has the file open.
+void disk_forget_shared_memory(struct file *file);
 /// Registers the VFS. 0 or an error of SQLite's.
 int disk_register(void);

@@ -157,7 +157,7 @@ static const sqlite3_io_methods methods = {
     .xShmUnmap = disk_shm_unmap,
 };
 
-static struct file *find(const char *name) {
+struct file *disk_file(const char *name) {
   for (int i = 0; i < FILES; i++) {
     if (disk_files[i].name[0] && !strcmp(disk_files[i].name, name)) return &disk_files[i];
   }
@@ -169,7 +169,7 @@ static int disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *handle, i
   handle->pMethods = NULL;
   // What needs no name is nobody's: the product keeps such things in memory.
   if (!name || strlen(name) >= NAME) return SQLITE_CANTOPEN;
-  struct file *file = find(name);
+  struct file *file = disk_file(name);
   for (int i = 0; !file && i < FILES; i++) {
     if (disk_files[i].name[0]) continue;
     file = &disk_files[i];
@@ -189,7 +189,7 @@ static int disk_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *handle, i
 static int disk_delete(sqlite3_vfs *vfs, const char *name, int syncs) {
   (void)vfs;
   (void)syncs;
-  struct file *file = find(name);
+  struct file *file = disk_file(name);
   if (!file || !file->is_there) return SQLITE_IOERR_DELETE_NOENT;
   int code = disk_meet(0, 1);
   if (code) return code;
@@ -201,7 +201,7 @@ static int disk_delete(sqlite3_vfs *vfs, const char *name, int syncs) {
 
 static int disk_access(sqlite3_vfs *vfs, const char *name, int flags, int *is) {
   (void)vfs;
-  struct file *file = find(name);
+  struct file *file = disk_file(name);
   *is = file && file->is_there && (flags != SQLITE_ACCESS_EXISTS || file->seen.size > 0);
   return SQLITE_OK;
 }

@@ -32,11 +32,19 @@ extension Checker {
     try require(!others.contains { $0.url == sight.url }, "\(sight.url) is sent while it is being sent")
     try require(!cell.accepted.contains(sight.url), "\(sight.url) is sent again, though it was accepted")
     try checkOthers(of: id, cell)
+    try checkSlots(for: sight)
     let token = sight.headers.first { $0.name == "Authorization" }?.value
     try require(token?.hasPrefix("Bearer secret-") == true, "\(id) is sent without its token")
-    flights[sight.requestID] = Flight(id: id, url: sight.url)
+    flights[sight.requestID] = Flight(id: id, url: sight.url, origin: sight.origin, movedAt: now.steady)
     cell.sent += 1
     cells[id] = cell
+  }
+
+  /// Four at once; what has been silent for 2 s lends its place to other origins, to four more at most (D52).
+  private func checkSlots(for sight: Sight) throws {
+    let up = flights.values.filter(\.isUp)
+    let lent = up.count { $0.origin != sight.origin && $0.movedAt + 2000 <= now.steady }
+    try require(up.count - lent < 4 && up.count < 8, "more than four requests at once: \(sight.url)")
   }
 
   /// Those before it in its lane, those it comes after, and the network.

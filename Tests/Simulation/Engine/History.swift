@@ -14,6 +14,8 @@ enum Happening {
   case disconnected(host: Int)
   /// The server sees a request.
   case sent(Sight)
+  /// Bytes of a request have gone.
+  case progressed(requestID: String)
   /// The client of a request has gone.
   case stopped(requestID: String)
   /// What the network made of a request; `wasStopped` when the client had gone already.
@@ -24,10 +26,10 @@ enum Happening {
   case started(isSame: Bool)
   /// Nothing is left to be done at this moment.
   case quiet
-  case logged(String)
-  /// Names beside the queue, and in its folder of bodies.
+  case logged(LogLine)
   /// A host has written a file that it may hand over.
   case wrote(String)
+  /// Names beside the queue, and in its folder of bodies.
   case files(Files)
   /// The history is over: everything was answered, and a host has subscribed to everything.
   case lastSubscription
@@ -116,18 +118,40 @@ extension Happening {
     case .disconnected(let host): "host \(host) goes"
     case .sent(let sight):
       "server sees \(sight.requestID) \(sight.method) \(sight.url) \(sight.body?.count ?? -1)"
+    case .progressed(let id): "progress of \(id)"
     case .stopped(let id): "stopped \(id)"
     case .replied(let id, let reply, let late): "reply to \(id): \(reply)\(late ? " (late)" : "")"
     case .diskFault(let fault): "disk: \(fault)"
     case .ended(let death): "the process ends: \(death.rawValue)"
     case .started(let isSame): "the process starts\(isSame ? "" : ", and the system with it")"
     case .quiet: "quiet"
-    case .logged(let line): "log: \(line)"
+    case .logged(let line): "log: \(line.text)"
     case .files(let files): "files: \(files.sources.sorted()) \(files.foreign.sorted()) \(files.bodies)"
     case .wrote(let source): "a host writes \(source)"
     case .lastSubscription: "last subscription"
     case .over: "over"
     }
+  }
+}
+
+extension Sight {
+  /// What the URL begins with, up to the path.
+  var origin: Substring {
+    let scheme = url.firstIndex(of: ":").map { url.index($0, offsetBy: 3) } ?? url.startIndex
+    return url[..<(url[scheme...].firstIndex(of: "/") ?? url.endIndex)]
+  }
+}
+
+extension LogLine {
+  var text: String {
+    let fields = fields.map { field in
+      switch field.value {
+      case .text(let text): "\(field.name)=\(text)"
+      case .number(let number): "\(field.name)=\(number)"
+      case .json(let json): "\(field.name)=\(String(decoding: json.text, as: UTF8.self))"
+      }
+    }
+    return "\(message) \(fields.joined(separator: " "))"
   }
 }
 

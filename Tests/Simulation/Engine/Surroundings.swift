@@ -132,6 +132,7 @@ final class SimulatedTransport: Transport {
       guard !$0.running.isEmpty else { return }
       let running = $0.running[pick % $0.running.count]
       $0.reports.append((running.attempt, .progress(bytesSent: running.length / 2)))
+      record.add(.progressed(requestID: running.requestID))
     }
   }
 
@@ -230,14 +231,5 @@ struct SimulatedLog: Log {
 
   var threshold: LogLevel { .debug }
 
-  func write(_ line: LogLine) {
-    let fields = line.fields.map { field in
-      switch field.value {
-      case .text(let text): "\(field.name)=\(text)"
-      case .number(let number): "\(field.name)=\(number)"
-      case .json(let json): "\(field.name)=\(String(decoding: json.text, as: UTF8.self))"
-      }
-    }
-    record.hear(.logged("\(line.message) \(fields.joined(separator: " "))"))
-  }
+  func write(_ line: LogLine) { record.hear(.logged(line)) }
 }

@@ -22,6 +22,9 @@ enum disk_fault {
 /// error of SQLite's.
 int disk_install(const char *root);
 
+/// Connections are opened anew each time from here on, not kept for the next process.
+void disk_open_anew(void);
+
 /// What the files hold now is what `disk_reset` brings back.
 void disk_keep_template(void);
 
