@@ -31,7 +31,6 @@ extension World {
     case .network(let kind):
       let kinds: [Network.Kind] = [.wifi, .cellular, .none]
       try submit(.networkDetected(Network(kind: kinds[kind]), isNewRoute: false))
-      record.hear(.answered(number, .done))
     case .wifiOnly(let wifiOnly): try submit(.setWifiOnly(wifiOnly, done))
     case .subscribe(let host, let key, let window):
       guard let far = hosts[host] else { return }

@@ -15,6 +15,8 @@ struct Checker {
   var ends: [End] = []
   var groupEnds: [String: GroupEnd] = [:]
   var gates = Gates()
+  /// The network that the call of this number told of, until it is certain that it counts.
+  var networkTold: (number: Int, isWifi: Bool)?
   var lanePlaces = 0
   /// Between the start of a process and the first rows that it gave.
   var restart: Restart?
@@ -60,7 +62,8 @@ struct Checker {
     /// Queue time before which nothing may be sent.
     var notBefore: Int64 = 0
     var isParked = false
-    var lanePlace = 0
+    /// nil when it may have kept the one before.
+    var lanePlace: Int?
     /// URLs of accepted parts.
     var accepted: Set<String> = []
     var wasCancelled = false
@@ -197,6 +200,7 @@ struct Checker {
     open = [:]
     // What the machine is connected by is found anew.
     gates.isWifi = true
+    networkTold = nil
     // Whatever was being decided when it died may stand without anybody having been told.
     for id in cells.keys where cells[id]?.isLive == true { cells[id]?.isParked = false }
   }
@@ -225,10 +229,9 @@ struct Checker {
         cells[ends[index].id]?.mayBeGone = true
       }
       for id in ids { groupEnds[id]?.isOptional = true }
-    case .network: gates.isWifi = nil
     case .wifiOnly: gates.wifiOnly = nil
     case .updateHeaders: for id in cells.keys { cells[id]?.isParked = false }
-    case .subscribe, .release, .rows, .diagnostics: break
+    case .network, .subscribe, .release, .rows, .diagnostics: break
     }
   }
 

@@ -4,14 +4,18 @@ import QueueModel
 /// Calls and their answers.
 extension Checker {
   mutating func asked(_ number: Int, _ ask: Ask) {
+    // The network is told of, and nobody answers.
+    if case .network(let kind) = ask {
+      gates.isWifi = nil
+      networkTold = (number, isWifi: kind == 0)
+      return
+    }
     open[number] = ask
     switch ask {
-    case .network: gates.isWifi = nil
     case .wifiOnly: gates.wifiOnly = nil
     case .cancelGroup: loosenGroup()
-    case .enqueue, .cancel, .retry, .pause, .resume, .updateHeaders, .subscribe, .acknowledge, .release,
-      .rows,
-      .diagnostics:
+    case .enqueue, .cancel, .retry, .pause, .resume, .updateHeaders, .network, .subscribe, .acknowledge,
+      .release, .rows, .diagnostics:
       break
     }
   }
@@ -38,10 +42,15 @@ extension Checker {
         }
         if isCovered { cells[id]?.isParked = false }
       }
-    case (.network(let kind), _): gates.isWifi = kind == 0
     case (.wifiOnly(let wifiOnly), _): gates.wifiOnly = wifiOnly
     case (.acknowledge(let ids), _): acknowledged(ids)
-    case (.rows, .rows(let rows)): try check(rows)
+    case (.rows, .rows(let rows)):
+      // What was told before has been taken in.
+      if let told = networkTold, told.number < number {
+        gates.isWifi = told.isWifi
+        networkTold = nil
+      }
+      try check(rows)
     case (.diagnostics, .diagnostics(let all)):
       for text in all {
         try keepsSecrets(text, "a diagnostic")
@@ -108,11 +117,11 @@ extension Checker {
     try require(
       !sure || answer.disposition == .created || answer.generation == cell.generation + step,
       "\(id) goes from generation \(cell.generation) to \(answer.generation) when \(answer.disposition)")
-    let keepsPlace =
-      cell.isLive && sure && cell.wishes.last?.lane == request.lane && answer.disposition != .created
-    if !keepsPlace {
-      lanePlaces += 1
-      cell.lanePlace = lanePlaces
+    let keepsPlace = cell.isLive && cell.wishes.last?.lane == request.lane
+    if !sure && answer.disposition != .created {
+      cell.lanePlace = nil
+    } else if !keepsPlace || answer.disposition == .created {
+      cell.lanePlace = nextLanePlace()
     }
     if answer.disposition != .resumed {
       cell.sent = 0
@@ -134,15 +143,22 @@ extension Checker {
     if answer.row.state.isSettled { end(answer.row) }
   }
 
+  private mutating func nextLanePlace() -> Int {
+    lanePlaces += 1
+    return lanePlaces
+  }
+
   /// What had settled is forgotten with its outcomes; what is live settles next.
   private mutating func cancelled(_ id: String) {
     guard let cell = cells[id], cell.isThere else { return }
     cells[id]?.wasCancelled = true
     if cell.isSure && cell.isLive { return }
+    // A row that went with its acknowledged outcome leaves those of older generations to come.
+    let isCertain = cell.isSure && !cell.mayBeGone
     for index in ends.indices where ends[index].id == id && ends[index].life == cell.life {
-      if cell.isSure { ends[index].isForgotten = true } else { ends[index].isOptional = true }
+      if isCertain { ends[index].isForgotten = true } else { ends[index].isOptional = true }
     }
-    if cell.isSure { cells[id]?.isThere = false } else { cells[id]?.mayBeGone = true }
+    if isCertain { cells[id]?.isThere = false } else { cells[id]?.mayBeGone = true }
   }
 
   private mutating func retried(_ id: String, _ row: Row) throws {
@@ -152,8 +168,7 @@ extension Checker {
       cell.generation += cell.state == .error ? 1 : 0
       cell.sent = row.attempts
       cell.told = 0
-      lanePlaces += 1
-      cell.lanePlace = lanePlaces
+      cell.lanePlace = cell.isSure ? nextLanePlace() : nil
     }
     // A deadline that has passed counts no more.
     cell.wishes = cell.wishes.map { wish in

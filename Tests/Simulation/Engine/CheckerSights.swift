@@ -41,9 +41,10 @@ extension Checker {
   }
 
   /// Four at once; what has been silent for 2 s lends its place to other origins, to four more at most (D52).
+  /// What a doubt held up counts from when it was decided, which is not seen.
   private func checkSlots(for sight: Sight) throws {
     let up = flights.values.filter(\.isUp)
-    let lent = up.count { $0.origin != sight.origin && $0.movedAt + 2000 <= now.steady }
+    let lent = up.count { $0.origin != sight.origin && (hadFault || $0.movedAt + 2000 <= now.steady) }
     try require(up.count - lent < 4 && up.count < 8, "more than four requests at once: \(sight.url)")
   }
 
@@ -52,9 +53,9 @@ extension Checker {
     // Right after a start, ends that came meanwhile are not told yet.
     guard cell.isSure, cell.wishes.count == 1, restart == nil else { return }
     let wish = cell.wishes[0]
-    if let lane = wish.lane {
+    if let lane = wish.lane, let place = cell.lanePlace {
       for (other, its) in cells where other != id && its.isLive && its.isSure && its.wishes.count == 1 {
-        let isBefore = its.wishes[0].lane == lane && its.lanePlace < cell.lanePlace
+        let isBefore = its.wishes[0].lane == lane && its.lanePlace.map { $0 < place } ?? false
         try require(!isBefore, "\(id) is sent before \(other), which comes first in its lane")
       }
     }

@@ -61,21 +61,20 @@ struct Folder {
     close(directory)
   }
 
-  /// A source as a host writes it, always with the same time.
+  /// A source as a host writes it, always with the same time. It is a file of its own: a body may be a link to
+  /// the one before.
   func write(_ bytes: [UInt8], source: String) {
     let path = "\(sources)/\(source)"
+    Glibc.remove(path)
     Folder.write(bytes, to: path)
     let times = [timespec(tv_sec: 1_700_000_000, tv_nsec: 0), timespec(tv_sec: 1_700_000_000, tv_nsec: 0)]
     utimensat(AT_FDCWD, path, times, 0)
   }
 
-  func has(source: String) -> Bool { access("\(sources)/\(source)", F_OK) == 0 }
-
-  func read(source: String) -> [UInt8]? {
+  /// nil when it is not there.
+  func size(source: String) -> Int? {
     var status = stat()
-    let path = "\(sources)/\(source)"
-    guard stat(path, &status) == 0 else { return nil }
-    return Folder.read(Array(path.utf8), from: 0, Int(status.st_size))
+    return stat("\(sources)/\(source)", &status) == 0 ? Int(status.st_size) : nil
   }
 
   private static func write(_ bytes: [UInt8], to path: String) {

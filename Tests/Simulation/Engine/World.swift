@@ -124,7 +124,7 @@ final class World {
       let far = Far(id: HostID(lastHostID), host: SimulatedHost(number, record))
       hosts[number] = far
       record.add(.connected(host: number))
-      try run([.connected(far.id, far.host)])
+      batch.append(.connected(far.id, far.host))
     }
     try call(.subscribe(host: number, key: key, window: window))
   }
