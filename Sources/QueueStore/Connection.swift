@@ -8,6 +8,9 @@ final class Connection {
   private let logFrames = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
   /// Syncs the write-ahead log; a test puts a failing one in its place.
   var syncLog: (OpaquePointer) -> Int32 = outtray_sync_log
+  /// Copies the log in one of SQLite's modes, and says how many frames it has and how many were copied; a
+  /// test puts a failing one in its place.
+  var copyLog: (OpaquePointer, Int32) -> (code: Int32, inLog: Int32, copied: Int32) = Connection.copyLog
 
   enum Access {
     case readOnly, readWrite
@@ -90,18 +93,24 @@ final class Connection {
   /// Copies the log into the database and syncs that. False when a reader kept some of it in the log.
   @discardableResult
   func checkpoint(truncating: Bool, patient: Bool) throws(StoreError) -> Bool {
-    var inLog: Int32 = 0
-    var copied: Int32 = 0
     if !patient { try check(sqlite3_busy_timeout(handle, 0)) }
     defer { if !patient { sqlite3_busy_timeout(handle, Connection.patienceMs) } }
     let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
-    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, &inLog, &copied)
+    let (code, inLog, copied) = copyLog(handle, mode)
     if code & 0xFF == SQLITE_BUSY { return false }
     try check(code)
     // -1 in both: the connection has read nothing yet, and nothing was done.
     let isWhole = inLog >= 0 && inLog == copied
     if isWhole { logFrames.pointee = 0 }
     return isWhole
+  }
+
+  private static func copyLog(
+    _ handle: OpaquePointer, _ mode: Int32
+  ) -> (code: Int32, inLog: Int32, copied: Int32) {
+    var (inLog, copied): (Int32, Int32) = (0, 0)
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", mode, &inLog, &copied)
+    return (code, inLog, copied)
   }
 
   func check(_ code: Int32) throws(StoreError) {

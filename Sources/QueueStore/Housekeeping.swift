@@ -51,8 +51,6 @@ extension QueueStore {
   static let logLimit = 12 << 20
   /// A log that a reader has let grow beyond this is cut.
   static let longestLog = 16 << 20
-  /// A log beyond this is copied when there is nothing else to do.
-  static let idleLogLimit = 1 << 20
   /// Free pages that are worth giving back, and how many are given back in one go.
   private static let freePages: Int64 = 1024
 
@@ -85,9 +83,18 @@ extension QueueStore {
   @discardableResult
   package func checkpointIfNeeded(idle: Bool) throws(StoreError) -> Progress {
     guard !isDoubtful else { return .nothingToDo }
+    do throws(StoreError) {
+      return try copyLogIfLong(idle: idle)
+    } catch {
+      doubtLog(after: error)
+      throw error
+    }
+  }
+
+  private func copyLogIfLong(idle: Bool) throws(StoreError) -> Progress {
     let connection = tables.connection
     let bytes = connection.logBytes
-    guard bytes > QueueStore.logLimit || idle && bytes > QueueStore.idleLogLimit else { return .nothingToDo }
+    guard bytes > QueueStore.logLimit || idle && bytes > idleLogLimit else { return .nothingToDo }
     let isWhole = try connection.checkpoint(truncating: false, patient: false)
     // The file keeps its length and is written from its beginning again; it is cut only when it has become
     // too long.

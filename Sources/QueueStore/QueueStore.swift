@@ -31,6 +31,8 @@ package final class QueueStore {
   package private(set) var damage: StoreError?
   private let unwritten = UnwrittenDiagnostics()
   private let log: any Log
+  /// A log beyond this is copied when there is nothing else to do, bytes.
+  package var idleLogLimit = 1 << 20
   /// Housekeeping that has failed and not succeeded since.
   var troubles: Set<Chore> = []
 
@@ -234,6 +236,12 @@ package final class QueueStore {
   }
 
   // MARK: Trouble
+
+  /// Copying the log syncs it first. What that failed over no later sync makes durable, and what is promised
+  /// after it would be lost with it: also a turn that had only to be in the log must not be missing (D36).
+  func doubtLog(after error: StoreError) {
+    if error.isFailedSync { isDoubtful = true }
+  }
 
   /// Keeps a diagnostic in memory until a transaction that changes something can store it; the newest 50.
   package func note(_ level: Diagnostic.Level, _ message: String, _ error: String) {

@@ -46,6 +46,14 @@ package enum StoreError: Error, Sendable {
   }
 
   /// The file is damaged or no database: nothing may start any more (D37).
+  /// SQLite could not sync a file.
+  var isFailedSync: Bool {
+    switch self {
+    case .failed(let code, _): code == SQLITE_IOERR | 4 << 8
+    case .unusable, .locked, .newerSchema, .unsettled, .aborted: false
+    }
+  }
+
   package var isCorruption: Bool {
     switch self {
     case .failed(let code, _): code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB

@@ -131,6 +131,22 @@ struct TransactionTests {
     #expect(changed != old)
   }
 
+  @Test("D36: what a sync failed over while the log was copied is written again before it is believed")
+  func failedSyncOfCopying() throws {
+    let directory = try TemporaryDirectory()
+    let store = try openStore(directory.queue)
+    let failing = store.tables.connection
+    store.idleLogLimit = 0
+    try store.write(durable: false) { try $0.insert(entry(1)) }
+    failing.copyLog = { _, _ in (SQLITE_IOERR | 4 << 8, 0, 0) }
+    #expect(throws: StoreError.self) { try store.checkpointIfNeeded(idle: true) }
+    try store.write(durable: true) { _ in }
+    #expect(store.tables.connection !== failing)
+    // It was written again, and lies in the database itself now.
+    try #expect(bytes(of: "\(directory.queue)/queue.db-wal").isEmpty)
+    try #expect(store.reader.entry(number: 1) != nil)
+  }
+
   @Test("D36: while the database cannot be opened again the change is unsettled, and nothing is written")
   func failedSyncUnsettled() throws {
     let directory = try TemporaryDirectory()

@@ -20,30 +20,30 @@ uint64_t disk_random(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-static void grow(struct bytes *bytes, int64_t size) {
-  if (size > bytes->room) {
-    int64_t room = bytes->room ? bytes->room : 65536;
-    while (room < size) room *= 2;
-    bytes->start = realloc(bytes->start, room);
-    if (!bytes->start) abort();
-    bytes->room = room;
-  }
-  if (size > bytes->size) memset(bytes->start + bytes->size, 0, size - bytes->size);
-  if (size > bytes->size) bytes->size = size;
+static void make_room(struct bytes *bytes, int64_t size) {
+  if (size <= bytes->room) return;
+  int64_t room = bytes->room ? bytes->room : 65536;
+  while (room < size) room *= 2;
+  bytes->start = realloc(bytes->start, room);
+  if (!bytes->start) abort();
+  bytes->room = room;
 }
 
 static void copy(struct bytes *to, const struct bytes *from) {
-  grow(to, from->size);
+  make_room(to, from->size);
   if (from->size) memcpy(to->start, from->start, from->size);
   to->size = from->size;
 }
 
 void disk_put(struct bytes *to, const void *from, int64_t length, int64_t offset) {
-  grow(to, offset + length);
+  make_room(to, offset + length);
+  if (offset > to->size) memset(to->start + to->size, 0, offset - to->size);
   memcpy(to->start + offset, from, length);
+  if (offset + length > to->size) to->size = offset + length;
 }
 
 void disk_note(struct file *file, const void *bytes, int64_t length, int64_t offset) {
+  file->is_changed = 1;
   if (file->count == file->room) {
     file->room = file->room ? file->room * 2 : 256;
     file->writes = realloc(file->writes, file->room * sizeof *file->writes);
@@ -84,8 +84,10 @@ void disk_make_durable(struct file *file) {
     if (!write->is_lost) carry_out(file, write, 0, write->length);
   }
   int64_t kept = 0;
+  // A truncation is not made up for later, when it would take what was written since.
   for (int64_t i = 0; lost && i < file->count; i++) {
-    if (file->writes[i].is_lost && !is_overtaken(file, i)) file->writes[kept++] = file->writes[i];
+    const struct write *write = &file->writes[i];
+    if (write->is_lost && write->at >= 0 && !is_overtaken(file, i)) file->writes[kept++] = *write;
   }
   file->count = kept;
   if (!kept) file->pending.size = 0;
@@ -142,14 +144,18 @@ void disk_keep_template(void) {
   for (int i = 0; i < FILES; i++) {
     copy(&disk_files[i].first, &disk_files[i].seen);
     disk_files[i].was_there = disk_files[i].is_there;
+    disk_files[i].is_changed = 1;
   }
 }
 
 void disk_reset(void) {
   for (int i = 0; i < FILES; i++) {
     struct file *file = &disk_files[i];
-    copy(&file->seen, &file->first);
-    copy(&file->durable, &file->first);
+    if (file->is_changed) {
+      copy(&file->seen, &file->first);
+      copy(&file->durable, &file->first);
+      file->is_changed = 0;
+    }
     file->is_there = file->is_durable = file->was_there;
     disk_forget_writes(file);
     disk_forget_shared_memory(file);
@@ -159,6 +165,13 @@ void disk_reset(void) {
   calls = 0;
   sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 7, NULL);
   disk_names_reset(root);
+}
+
+// What is durable is what is seen. Without a write on its way it is so already, unless the file has gone.
+static void take_back(struct file *file) {
+  if (file->count || !file->is_there) copy(&file->seen, &file->durable);
+  disk_forget_writes(file);
+  file->is_durable = file->is_there;
 }
 
 // What was on its way: nothing of it, a beginning of it with the last write torn, or any of its sectors.
@@ -183,19 +196,16 @@ static void cut(struct file *file, uint64_t *state) {
   if (!file->is_durable && disk_random(state) & 1) {
     file->is_there = 0;
     file->durable.size = 0;
+    file->is_changed = 1;
   }
-  copy(&file->seen, &file->durable);
-  disk_forget_writes(file);
-  file->is_durable = file->is_there;
+  take_back(file);
 }
 
 static void keep(struct file *file) {
   for (int64_t i = 0; i < file->count; i++) {
     if (!file->writes[i].is_lost) carry_out(file, &file->writes[i], 0, file->writes[i].length);
   }
-  copy(&file->seen, &file->durable);
-  disk_forget_writes(file);
-  file->is_durable = file->is_there;
+  take_back(file);
 }
 
 void disk_process_ends(enum disk_end end, uint64_t seed) {

@@ -22,7 +22,8 @@ struct bytes {
 
 struct file {
   char name[NAME];
-  int is_there, is_durable;
+  // Changed since the reset.
+  int is_there, is_durable, is_changed;
   struct bytes seen, durable, pending;
   struct write *writes;
   int64_t count, room;

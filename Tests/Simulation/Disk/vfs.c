@@ -194,6 +194,7 @@ static int disk_delete(sqlite3_vfs *vfs, const char *name, int syncs) {
   int code = disk_meet(0, 1);
   if (code) return code;
   file->is_there = file->is_durable = 0;
+  file->is_changed = 1;
   file->seen.size = file->durable.size = 0;
   disk_forget_writes(file);
   return SQLITE_OK;

@@ -14,6 +14,8 @@ struct Checker {
   /// What the journal has to hold, oldest first.
   var ends: [End] = []
   var groupEnds: [String: GroupEnd] = [:]
+  /// A cancellation may have forgotten it, while outcomes of older generations are still to come.
+  var groupMayBeNew = false
   var gates = Gates()
   /// The network that the call of this number told of, until it is certain that it counts.
   var networkTold: (number: Int, isWifi: Bool)?
@@ -236,6 +238,7 @@ struct Checker {
   }
 
   mutating func loosenGroup() {
+    groupMayBeNew = true
     for id in cells.keys where cells[id]?.wishes.contains(where: { $0.group != nil }) == true {
       cells[id]?.mayBeGone = true
       cells[id]?.wasCancelled = true

@@ -101,12 +101,12 @@ extension Checker {
     case .queued:
       if let next = row.nextAttemptAt {
         let due = now.steady + next - now.wall
-        try require(
-          !cell.isSure || restart != nil || due + 1 >= cell.notBefore || hasOutage(cell, id)
-            || isTimeShort(cell),
-          "the wait of \(id) becomes shorter by \(cell.notBefore - due) ms")
         // After a doubt, the wall clock may have been set since the row was decided.
         let isLate = hadFault && row.updatedAt != now.wall
+        try require(
+          !cell.isSure || restart != nil || isLate || due + 1 >= cell.notBefore || hasOutage(cell, id)
+            || isTimeShort(cell),
+          "the wait of \(id) becomes shorter by \(cell.notBefore - due) ms")
         cell.notBefore = hasOutage(cell, id) || isLate ? 0 : due
       } else if restart == nil {
         try require(
@@ -232,7 +232,7 @@ extension Checker {
   private mutating func delivered(_ outcome: GroupOutcome, _ deliveries: Int64) throws {
     var end = groupEnds[outcome.eventID] ?? GroupEnd(generation: outcome.generation)
     // A group that is forgotten begins anew.
-    let mayBeNew = groupEnds.values.contains { $0.isAcknowledged || $0.isOptional }
+    let mayBeNew = groupMayBeNew || groupEnds.values.contains { $0.isAcknowledged || $0.isOptional }
     let isTaken = groupEnds.contains {
       $0.key != outcome.eventID && $0.value.generation == outcome.generation
     }

@@ -5,6 +5,9 @@ import Glibc
 /// others. In memory where there is a file system of it.
 struct Folder {
   let root: String
+  private var bodyFolders: [String] = []
+  /// What somebody else has put there: by no rule ours to delete.
+  private var foreign: [String] = []
 
   var queue: String { "\(root)/queue" }
   var sources: String { "\(root)/sources" }
@@ -34,13 +37,10 @@ struct Folder {
     for path in foreign { Folder.write(Array("somebody's".utf8), to: path) }
   }
 
-  private var bodyFolders: [String] {
-    Folder.names(in: queue).filter { $0.hasPrefix("bodies-") }.map { "\(queue)/\($0)" }
-  }
-
-  /// What somebody else has put there: by no rule ours to delete.
-  private var foreign: [String] {
-    ["\(queue)/notes.txt", "\(sources)/kept"] + bodyFolders.map { "\($0)/letter" }
+  /// The template names the folder of bodies for all histories.
+  mutating func findBodyFolders() {
+    bodyFolders = Folder.names(in: queue).filter { $0.hasPrefix("bodies-") }.map { "\(queue)/\($0)" }
+    foreign = ["\(queue)/notes.txt", "\(sources)/kept"] + bodyFolders.map { "\($0)/letter" }
   }
 
   var files: Files {

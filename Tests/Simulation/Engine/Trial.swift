@@ -38,11 +38,12 @@ package struct Trial {
 
 /// Where histories are played: one disk, one folder, one database to begin with. One a process.
 package final class Table {
-  let folder = Folder()
+  private(set) var folder = Folder()
 
   package init() throws {
     guard disk_install(folder.root) == 0 else { throw Broken(rule: "the disk cannot be installed") }
     try World.makeTemplate(in: folder)
+    folder.findBodyFolders()
     try checkThatNamesAreSeen()
   }
 

@@ -16,6 +16,8 @@ final class World {
   private var opened: Opened?
   private var dice: Dice
   private var boots = 1
+  /// The log is copied into the database every few turns.
+  private let copiesOften: Bool
   private(set) var hosts: [Int: Far] = [:]
   private var lastHostID: Int64 = 0
   private var calls = 0
@@ -45,6 +47,7 @@ final class World {
     transport = SimulatedTransport(record)
     randomness = SimulatedRandomness(seed: seed)
     dice = Dice(seed: ~seed)
+    copiesOften = dice.chance(1, in: 4)
     checker = Checker()
   }
 
@@ -82,6 +85,7 @@ final class World {
       let store = try QueueStore(
         directory: folder.queue, now: clock.atBoot(), bootID: "boot-\(boots)",
         reading: { [clock] in clock.atBoot() }, log: SimulatedLog(record: record))
+      if copiesOften { store.idleLogLimit = 40_000 }
       clock.setOffset(store.steadyOffset)
       let engine = try QueueEngine(
         store: store, transport: transport, clock: clock, randomness: randomness,
