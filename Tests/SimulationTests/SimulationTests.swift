@@ -30,6 +30,13 @@ import Testing
     #expect(try simulate("--seed", "4712", "--count", "5", "--print").output != first.output)
   }
 
+  @Test("connections that are kept between processes change nothing that is seen")
+  func kept() throws {
+    let kept = try simulate("--seed", "9001", "--count", "15", "--print")
+    #expect(kept.status == 0)
+    #expect(try simulate("--seed", "9001", "--count", "15", "--print", "--anew").output == kept.output)
+  }
+
   @Test("D1, D3, D4, D8, D25, D26, D35, D36, A-PROG-03: hosts, servers, disks and clocks break no rule")
   func histories() throws {
     let (output, status) = try simulate("--seed", "1", "--count", "100")

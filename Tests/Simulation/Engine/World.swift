@@ -16,8 +16,8 @@ final class World {
   private var opened: Opened?
   private var dice: Dice
   private var boots = 1
-  /// The log is copied into the database every few turns.
-  private let copiesOften: Bool
+  /// A log of so many bytes is copied into the database; nil leaves that to the product, which seldom does.
+  private let copiedBeyond: Int?
   private(set) var hosts: [Int: Far] = [:]
   private var lastHostID: Int64 = 0
   private var calls = 0
@@ -47,7 +47,7 @@ final class World {
     transport = SimulatedTransport(record)
     randomness = SimulatedRandomness(seed: seed)
     dice = Dice(seed: ~seed)
-    copiesOften = dice.chance(1, in: 4)
+    copiedBeyond = dice.chance(1, in: 4) ? 40_000 << dice.below(4) : nil
     checker = Checker()
   }
 
@@ -85,7 +85,7 @@ final class World {
       let store = try QueueStore(
         directory: folder.queue, now: clock.atBoot(), bootID: "boot-\(boots)",
         reading: { [clock] in clock.atBoot() }, log: SimulatedLog(record: record))
-      if copiesOften { store.idleLogLimit = 40_000 }
+      if let copiedBeyond { store.idleLogLimit = copiedBeyond }
       clock.setOffset(store.steadyOffset)
       let engine = try QueueEngine(
         store: store, transport: transport, clock: clock, randomness: randomness,
