@@ -49,7 +49,7 @@ extension JSON {
     var members: [NamedMember] = []
     var slices = MemberSlices(self)
     while let slice = slices.next() {
-      members.append((JSONString.value(storage.span, slice.name), members.count, slice.value))
+      members.append((JSONString.value(storage.span, slice.name), members.count, value(slice.value)))
     }
     members.sort { one, two in
       one.name == two.name ? one.order < two.order : one.name.lexicographicallyPrecedes(two.name)

@@ -29,7 +29,6 @@ enum JSONEscapes {
   }
 
   private static func append(string text: borrowing Span<UInt8>, to bytes: inout [UInt8]) {
-    bytes.reserveCapacity(bytes.count + text.count + 1)
     var at = 0
     while true {
       let end = nextInString(text, from: at)

@@ -9,7 +9,11 @@ package enum JSONPath {
 
   /// The path of the member `name` of the object at `base`; an empty `base` is the outermost value.
   package static func member(_ name: String, of base: String) -> String {
+    if name.utf8.count <= maxName, !name.isEmpty, name.utf8.allSatisfy(isPlainCharacter) {
+      return base.isEmpty ? name : "\(base).\(name)"
+    }
     var shown = ""
+    // Of a long name its beginning.
     var isPlain = !name.isEmpty
     for (count, scalar) in name.unicodeScalars.enumerated() {
       if count == maxName {
@@ -17,7 +21,7 @@ package enum JSONPath {
         break
       }
       shown.unicodeScalars.append(scalar)
-      if !isPlainCharacter(scalar) { isPlain = false }
+      if !scalar.isASCII || !isPlainCharacter(UInt8(scalar.value)) { isPlain = false }
     }
     if isPlain { return base.isEmpty ? shown : "\(base).\(shown)" }
     var writer = JSONWriter()
@@ -28,8 +32,11 @@ package enum JSONPath {
   /// The path of element `index`, from 0, of the array at `base`.
   package static func element(_ index: Int, of base: String) -> String { "\(base)[\(index)]" }
 
-  private static func isPlainCharacter(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value > 0x20 && scalar.value < 0x7F && !".[]\"\\".unicodeScalars.contains(scalar)
+  private static func isPlainCharacter(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "."), Ascii.openBracket, Ascii.closeBracket, Ascii.quote, Ascii.backslash: false
+    default: byte > 0x20 && byte < 0x7F
+    }
   }
 
   private enum Step {

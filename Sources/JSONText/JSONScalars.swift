@@ -51,6 +51,14 @@ extension JSON {
 }
 
 extension JSONString {
+  /// The decoded text of `content`; a lone surrogate escape in it is replaced.
+  static func text(_ storage: [UInt8], _ content: Range<Int>) -> String {
+    if hasEscape(storage.span, content) {
+      return String(decoding: decoded(storage.span, content).bytes, as: UTF8.self)
+    }
+    return String(decoding: storage[content], as: UTF8.self)
+  }
+
   /// The decoded bytes of `content`; not UTF-8 when there is a lone surrogate escape in it.
   static func value(_ text: borrowing Span<UInt8>, _ content: Range<Int>) -> [UInt8] {
     if hasEscape(text, content) { return decoded(text, content).bytes }

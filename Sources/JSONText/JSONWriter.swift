@@ -10,7 +10,13 @@ package struct JSONWriter: Sendable {
   private var needsComma = false
 
   /// Writes behind `bytes`.
-  package init(_ bytes: [UInt8] = []) { self.bytes = bytes }
+  package init(_ bytes: [UInt8] = []) {
+    self.bytes = bytes
+    // A frame is seldom shorter; from nothing the array would grow five times on the way.
+    if bytes.isEmpty { self.bytes.reserveCapacity(JSONWriter.usualBytes) }
+  }
+
+  private static let usualBytes = 224
 
   package mutating func beginObject() { begin(Ascii.openBrace) }
   package mutating func endObject() { end(Ascii.closeBrace) }

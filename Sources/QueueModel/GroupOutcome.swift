@@ -74,7 +74,9 @@ package struct GroupOutcome: Sendable, Equatable {
   /// Reads back what `storedText` gave.
   ///
   /// - Throws: The member that is missing or cannot be an outcome's; the row is damaged then.
-  package init(stored json: JSON) throws(InvalidInput) {
+  package init(stored json: JSON) throws(InvalidInput) { try self.init(stored: json.indexed()) }
+
+  init(stored json: JSON.Index) throws(InvalidInput) {
     self.init(
       eventID: try json.stored("eventId", \.string), group: EntryGroup(try json.stored("group", \.string)),
       key: EntryKey(try json.stored("key", \.string)), at: try json.stored("at", \.integer),
@@ -139,10 +141,11 @@ package enum Record: Sendable {
 
   /// - Throws: As the two outcomes do.
   package init(stored json: JSON) throws(InvalidInput) {
-    if json["kind"]?.string == GroupOutcome.kind {
-      self = .group(try GroupOutcome(stored: json))
+    let members = json.indexed()
+    if members["kind"]?.string == GroupOutcome.kind {
+      self = .group(try GroupOutcome(stored: members))
     } else {
-      self = .entry(try Outcome(stored: json))
+      self = .entry(try Outcome(stored: members))
     }
   }
 }

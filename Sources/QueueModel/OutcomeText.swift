@@ -63,7 +63,9 @@ extension Outcome {
   /// Reads back what `storedText` gave.
   ///
   /// - Throws: The member that is missing or cannot be an outcome's; the row is damaged then.
-  package init(stored json: JSON) throws(InvalidInput) {
+  package init(stored json: JSON) throws(InvalidInput) { try self.init(stored: json.indexed()) }
+
+  init(stored json: JSON.Index) throws(InvalidInput) {
     self.init(
       eventID: try json.stored("eventId", \.string), entry: try json.stored("entry", \.integer),
       id: EntryID(try json.stored("id", \.string)), key: EntryKey(try json.stored("key", \.string)),
@@ -81,7 +83,7 @@ extension Outcome {
 }
 
 extension Outcome.Settlement {
-  fileprivate init?(kind: JSON, in outcome: JSON) {
+  fileprivate init?(kind: JSON, in outcome: JSON.Index) {
     switch kind.string.flatMap(Outcome.Kind.init(rawValue:)) {
     case .completed:
       guard let response = outcome["response"] else { return nil }
@@ -100,7 +102,7 @@ extension Outcome.Settlement {
   }
 }
 
-extension JSON {
+extension JSON.Index {
   func stored<Value>(_ name: String, _ read: (JSON) -> Value?) throws(InvalidInput) -> Value {
     guard let value = self[name].flatMap(read) else {
       throw InvalidInput(path: JSONPath.member(name, of: "stored"), message: "cannot be read")

@@ -67,7 +67,7 @@ final class JSONTarget: FuzzTarget {
         compact.append(UInt8(ascii: ":"))
         let name = JSONString.value(value.storage.span, member.name)
         try require(names.next()?.key.utf8.elementsEqual(name) ?? false, "names come decoded")
-        try walk(member.value, name: name, &nodes, &compact)
+        try walk(value.value(member.value), name: name, &nodes, &compact)
       }
       compact.append(UInt8(ascii: "}"))
     case .array:

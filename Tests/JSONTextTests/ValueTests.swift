@@ -96,6 +96,27 @@ import Testing
     #expect(object["n\u{0}"] == nil)
   }
 
+  @Test("D10: members found once and kept are those that are looked up one by one")
+  func indexed() throws {
+    let object = try json(#" {"b":1,"a":{"b":2},"\u0062":3,"x\\":4,"":5,"e\u00e9":6,"bb":7} "#)
+    let index = object.indexed()
+    for name in ["b", "a", "", "x\\", "x\\\\", "e\u{E9}", "e\u{65}\u{301}", "bb", "bbb", "\\u0062", "c"] {
+      #expect(index[name] == object[name])
+    }
+    #expect(index["b"]?.integer == 1)
+    #expect(index["x\\"]?.integer == 4)
+    #expect(index["\\u0062"] == nil)
+    #expect(try json("[1]").indexed()["a"] == nil)
+  }
+
+  @Test("A repeated member is found among many", arguments: [15, 16, 17, 40])
+  func duplicateOfMany(_ count: Int) throws {
+    let members = (0..<count).map { #""m\#($0)":0"# }.joined(separator: ",")
+    #expect(try json("{\(members)}").duplicateMember() == nil)
+    #expect(try json(#"{\#(members),"m\#(count - 1)":1}"#).duplicateMember() == "m\(count - 1)")
+    #expect(try json(#"{\#(members),"\u006d0":1}"#).duplicateMember() == "m0")
+  }
+
   @Test(
     "A repeated member is found by its decoded name, on this level only",
     arguments: [
