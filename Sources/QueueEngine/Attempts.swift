@@ -25,10 +25,16 @@ extension Turn {
     state.lookedAt = now.steady
     state.noteQuiet(at: now.steady)
     guard !state.gates.paused else { return }
+    // What begins makes nothing else due, so that a priority without due work is asked about once.
+    var idle: Set<Descriptor.Priority> = []
     for _ in 0..<Turn.batch {
       guard state.slots.hasRoom else { return }
+      let inFlight = state.flights.count
       var next: [Descriptor.Priority: Entry] = [:]
-      for priority in Descriptor.Priority.allCases { next[priority] = try firstDue(priority, writer) }
+      for priority in Descriptor.Priority.allCases where !idle.contains(priority) {
+        next[priority] = try firstDue(priority, writer)
+        if next[priority] == nil { idle.insert(priority) }
+      }
       guard
         let priority = state.slots.next(highDue: next[.high] != nil, normalDue: next[.normal] != nil),
         let entry = next[priority]
@@ -38,6 +44,7 @@ extension Turn {
       } else {
         try start(entry, writer)
       }
+      if state.flights.count == inFlight { idle = [] }
     }
     state.hasDueLeft = true
   }

@@ -20,17 +20,17 @@ final class BucketQueries {
   init(_ connection: Connection) {
     func select(_ rest: String) -> Statement { Statement(connection, "\(BucketQueries.selection) \(rest)") }
     // Four lookups by index: what is due, what goes on with its parts, what a patch let go, what the end of
-    // an outage may wake.
-    ready = select(
+    // an outage may wake. One bucket may come several times. Sorted by SQLite, each question would cost a
+    // temporary table.
+    ready = Statement(
+      connection,
       """
-      WHERE number IN (
-        SELECT number FROM bucket WHERE due <= ?2 AND due IS NOT NULL AND priority = ?1
-        UNION ALL SELECT number FROM bucket
-          WHERE next_part <= ?2 AND next_part IS NOT NULL AND priority = ?1
-        UNION ALL SELECT number FROM bucket WHERE released > 0 AND priority = ?1
-        UNION ALL SELECT b.number FROM bucket b CROSS JOIN outage o ON o.origin = b.origin
-          WHERE o.ended_at IS NOT NULL AND b.waking > 0 AND b.priority = ?1)
-      ORDER BY served, number
+      SELECT served, number FROM bucket WHERE due <= ?2 AND due IS NOT NULL AND priority = ?1
+      UNION ALL SELECT served, number FROM bucket
+        WHERE next_part <= ?2 AND next_part IS NOT NULL AND priority = ?1
+      UNION ALL SELECT served, number FROM bucket WHERE released > 0 AND priority = ?1
+      UNION ALL SELECT b.served, b.number FROM bucket b CROSS JOIN outage o ON o.origin = b.origin
+        WHERE o.ended_at IS NOT NULL AND b.waking > 0 AND b.priority = ?1
       """)
     every = select("ORDER BY number")
     ofKey = select("WHERE key = ? ORDER BY number")
@@ -48,12 +48,15 @@ final class BucketQueries {
   ) throws(StoreError) -> [Bucket] {
     var buckets: [Bucket] = []
     guard limit > 0 else { return buckets }
-    try ready.each({
+    var found = try ready.all({
       $0.bind(priority.rawValue)
       $0.bind(steady)
-    }) { row in
-      if let bucket = BucketQueries.read(&row), isOpen(bucket) { buckets.append(bucket) }
-      return buckets.count < limit
+    }) { (served: $0.int(), number: $0.int()) }
+    if found.count > 1 { found.sort { $0 < $1 } }
+    var last: Int64?
+    for (_, number) in found where number != last && buckets.count < limit {
+      last = number
+      if let bucket = try bucket(number), isOpen(bucket) { buckets.append(bucket) }
     }
     return buckets
   }
