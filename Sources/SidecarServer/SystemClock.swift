@@ -45,8 +45,27 @@ package final class SystemClock: Clock {
 package struct SystemRandomness: Randomness {
   package init() {}
 
-  package func next() -> UInt64 {
-    var generator = SystemRandomNumberGenerator()
-    return generator.next()
+  package func next() -> UInt64 { SystemRandomness.stock.withLock { $0.take() } }
+
+  private static let stock = Mutex(Stock())
+
+  /// A call of the kernel costs the same for one number as for many. Up to 256 bytes it brings all of them.
+  private struct Stock {
+    private var words: [UInt64] = []
+
+    mutating func take() -> UInt64 {
+      if words.isEmpty { refill() }
+      guard let word = words.popLast() else {
+        var generator = SystemRandomNumberGenerator()
+        return generator.next()
+      }
+      return word
+    }
+
+    private mutating func refill() {
+      words = Array(repeating: 0, count: 32)
+      let brought = words.withUnsafeMutableBytes { getrandom($0.baseAddress, $0.count, 0) }
+      if brought != 256 { words = [] }
+    }
   }
 }
