@@ -63,39 +63,75 @@ struct BucketChange {
     }
   }
 
+  /// None of the earliest times went, so that at most new ones come before them.
+  var isSimple: Bool { !dueIsStale && !expiryIsStale && !nextPartIsStale }
+  var hasTimes: Bool { due != nil || expiry != nil || nextPart != nil }
+
+  private static let counts = """
+    queued = queued + ?2, running = running + ?3, awaiting_auth = awaiting_auth + ?4,
+    released = released + ?5, completed = completed + ?6, error = error + ?7, cancelled = cancelled + ?8,
+    waking = waking + ?9, served = max(served, ?10), held = held + ?11
+    """
+
+  private static func earliest(_ column: String, _ parameter: String) -> String {
+    "min(ifnull(\(column), \(parameter)), ifnull(\(parameter), \(column)))"
+  }
+
+  private static func isEarlier(_ parameter: String, than column: String) -> String {
+    "ifnull(\(parameter) < \(column), \(column) IS NULL AND \(parameter) IS NOT NULL)"
+  }
+
+  /// Everything.
   static let sql = """
-    UPDATE bucket SET
-      queued = queued + ?2, running = running + ?3, awaiting_auth = awaiting_auth + ?4,
-      released = released + ?5, completed = completed + ?6, error = error + ?7, cancelled = cancelled + ?8,
-      waking = waking + ?9,
-      due = CASE WHEN ?10
+    UPDATE bucket SET \(counts),
+      due = CASE WHEN ?12
         THEN (SELECT due FROM entry WHERE bucket = ?1 AND due IS NOT NULL ORDER BY due LIMIT 1)
-        ELSE min(ifnull(due, ?11), ifnull(?11, due)) END,
-      expiry = CASE WHEN ?12
+        ELSE \(earliest("due", "?13")) END,
+      expiry = CASE WHEN ?14
         THEN (
           SELECT expires_at FROM entry WHERE bucket = ?1 AND \(mayExpire())
           ORDER BY expires_at LIMIT 1)
-        ELSE min(ifnull(expiry, ?13), ifnull(?13, expiry)) END,
-      served = max(served, ?14),
-      next_part = CASE WHEN ?15
+        ELSE \(earliest("expiry", "?15")) END,
+      next_part = CASE WHEN ?16
         THEN (SELECT next FROM parts WHERE bucket = ?1 AND next IS NOT NULL ORDER BY next LIMIT 1)
-        ELSE min(ifnull(next_part, ?16), ifnull(?16, next_part)) END,
-      held = held + ?17
+        ELSE \(earliest("next_part", "?17")) END
     WHERE number = ?1
     """
 
+  /// Of a simple change the counts: naming a time in an update writes its index, changed or not.
+  static let countsSQL = "UPDATE bucket SET \(counts) WHERE number = ?1"
+
+  /// Of a simple change the times, after the counts; writes nothing where none of them is earlier.
+  static let timesSQL = """
+    UPDATE bucket SET
+      due = \(earliest("due", "?2")), expiry = \(earliest("expiry", "?3")),
+      next_part = \(earliest("next_part", "?4"))
+    WHERE number = ?1 AND (\(isEarlier("?2", than: "due")) OR \(isEarlier("?3", than: "expiry"))
+      OR \(isEarlier("?4", than: "next_part")))
+    """
+
   func bind(to statement: Statement, bucket: Int64) {
-    statement.bind(bucket)
-    for count in [queued, running, awaitingAuth, released, completed, error, cancelled, waking] {
-      statement.bind(count)
-    }
+    bindCounts(to: statement, bucket: bucket)
     statement.bind(dueIsStale)
     statement.bind(due)
     statement.bind(expiryIsStale)
     statement.bind(expiry)
-    statement.bind(served)
     statement.bind(nextPartIsStale)
     statement.bind(nextPart)
-    statement.bind(held)
+  }
+
+  func bindCounts(to statement: Statement, bucket: Int64) {
+    statement.bind(bucket)
+    for count in [queued, running, awaitingAuth, released, completed, error, cancelled, waking, served, held]
+    {
+      statement.bind(count)
+    }
+  }
+
+  func bindTimes(to statement: Statement, bucket: Int64) {
+    statement.bind(bucket)
+    statement.bind(due)
+    statement.bind(expiry)
+    statement.bind(nextPart)
   }
 }

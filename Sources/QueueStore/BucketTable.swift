@@ -1,8 +1,8 @@
 import QueueModel
 
 /// The counts, earliest due time and earliest deadline of each bucket, kept in the transaction that changes
-/// the entries. Changes gather in memory and are written before a bucket is read and before the commit, one
-/// statement a bucket.
+/// the entries. Changes gather in memory and are written before a bucket is read and before the commit, a
+/// statement or two a bucket.
 final class BucketTable {
   /// Where an entry counts.
   struct Place {
@@ -14,6 +14,8 @@ final class BucketTable {
   private let selectCovering: Statement
   private let insertRow: Statement
   private let updateRow: Statement
+  private let updateCounts: Statement
+  private let updateTimes: Statement
   private let deleteEmpty: Statement
   private let releaseKey: Statement
   private let releaseAll: Statement
@@ -44,6 +46,8 @@ final class BucketTable {
       VALUES (?, ?, ?, ?, ?, ?, ?)
       """)
     updateRow = statement(BucketChange.sql)
+    updateCounts = statement(BucketChange.countsSQL)
+    updateTimes = statement(BucketChange.timesSQL)
     deleteEmpty = statement(
       """
       DELETE FROM bucket WHERE number = ?
@@ -113,7 +117,12 @@ final class BucketTable {
   func flush() throws(StoreError) {
     guard !changes.isEmpty else { return }
     for (number, change) in changes {
-      try updateRow.run { change.bind(to: $0, bucket: number) }
+      if change.isSimple {
+        try updateCounts.run { change.bindCounts(to: $0, bucket: number) }
+        if change.hasTimes { try updateTimes.run { change.bindTimes(to: $0, bucket: number) } }
+      } else {
+        try updateRow.run { change.bind(to: $0, bucket: number) }
+      }
       guard change.hasRemoved else { continue }
       try deleteEmpty.run { $0.bind(number) }
     }
