@@ -198,6 +198,7 @@ struct Turn {
 
   /// Between two parts an entry may be queued for a moment; its progress goes on as it was.
   private mutating func noteSending(of entry: Entry) {
+    guard state.sendings[entry.number] != nil else { return }
     switch entry.state {
     case .running, .sending: break
     case .queued(let wait)

@@ -5,30 +5,31 @@ import QueueModel
 
 /// The params of one request: by name, no member unknown, none twice.
 struct Params {
-  private let members: [String: JSON]
+  /// A handful, each with another name.
+  private let members: [(name: String, value: JSON)]
   /// All of them as one object.
   let whole: JSON
 
   /// Throws E_INVALID that names the member and, when one is near, the name that was meant.
   init(_ json: JSON?, of method: Method) throws(RPCError) {
-    var members: [String: JSON] = [:]
+    var members: [(name: String, value: JSON)] = []
     if let json {
       let known = Members.params(of: method)
       for (name, value) in json.members() {
         guard known.served.contains(name) else {
           throw UnknownMember.refusal(name, of: "", known: known)
         }
-        members[name] = value
+        members.append((name, value))
       }
     }
     self.members = members
     whole = json ?? .emptyObject
   }
 
-  func optional(_ name: String) -> JSON? { members[name] }
+  func optional(_ name: String) -> JSON? { members.first { $0.name == name }?.value }
 
   func required(_ name: String) throws(RPCError) -> JSON {
-    guard let value = members[name] else { throw RPCError(.invalid, "\(name): is required", path: name) }
+    guard let value = optional(name) else { throw RPCError(.invalid, "\(name): is required", path: name) }
     return value
   }
 
@@ -39,7 +40,7 @@ struct Params {
 
   /// nil when the member is absent.
   func integer(_ name: String, in range: ClosedRange<Int64>) throws(RPCError) -> Int64? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard let value = json.integer, range.contains(value) else {
       throw wrong(name, "must be an integer from \(range.lowerBound) to \(range.upperBound)")
     }
@@ -47,7 +48,7 @@ struct Params {
   }
 
   func string(_ name: String) throws(RPCError) -> String? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard let value = json.string else { throw wrong(name, "must be a string") }
     return value
   }
@@ -56,7 +57,7 @@ struct Params {
   func choice<Value: RawRepresentable & CaseIterable>(
     _ name: String, as type: Value.Type = Value.self
   ) throws(RPCError) -> Value? where Value.RawValue == String {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard let text = json.string, let value = Value(rawValue: text) else {
       throw wrong(name, "must be one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
     }
@@ -64,7 +65,7 @@ struct Params {
   }
 
   func strings(_ name: String) throws(RPCError) -> [String]? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard json.kind == .array else { throw wrong(name, "must be an array of strings") }
     var strings: [String] = []
     for (index, element) in json.elements().enumerated() {
@@ -75,23 +76,23 @@ struct Params {
   }
 
   func entryID(_ name: String) throws(RPCError) -> EntryID? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     do { return try EntryID(reading: json, path: name) } catch { throw RPCError(error) }
   }
 
   func entryKey(_ name: String) throws(RPCError) -> EntryKey? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     do { return try EntryKey(reading: json, path: name) } catch { throw RPCError(error) }
   }
 
   func group(_ name: String) throws(RPCError) -> EntryGroup? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     do { return try EntryGroup(reading: json, path: name) } catch { throw RPCError(error) }
   }
 
   /// A set of groups; nil when the member is absent.
   func groups(_ name: String = "groups") throws(RPCError) -> Set<EntryGroup>? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard json.kind == .array else { throw wrong(name, "must be an array of groups") }
     var groups: Set<EntryGroup> = []
     for (index, element) in json.elements().enumerated() {
@@ -104,7 +105,7 @@ struct Params {
 
   /// A set of keys; nil when the member is absent, so that a mistake in it cannot mean everything (B245).
   func keys(_ name: String = "keys") throws(RPCError) -> Set<EntryKey>? {
-    guard let json = members[name] else { return nil }
+    guard let json = optional(name) else { return nil }
     guard json.kind == .array else { throw wrong(name, "must be an array of keys; leave it out to mean all") }
     var keys: Set<EntryKey> = []
     for (index, element) in json.elements().enumerated() {
