@@ -61,8 +61,8 @@ struct Folder {
     close(directory)
   }
 
-  /// A source as a host writes it, always with the same time. It is a file of its own: a body may be a link to
-  /// the one before.
+  /// A source as a host writes it, always with the same time. It is a file of its own: a body may be a link
+  /// to the one before.
   func write(_ bytes: [UInt8], source: String) {
     let path = "\(sources)/\(source)"
     Glibc.remove(path)
