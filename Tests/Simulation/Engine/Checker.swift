@@ -78,6 +78,8 @@ struct Checker {
 
   struct Flight {
     var id: String
+    /// Life and generation of the id that it was sent for.
+    var cycle: [Int64]
     var url: String
     var origin: Substring
     /// Queue time at which its bytes were last seen to go.
@@ -222,7 +224,12 @@ struct Checker {
       cells[id]?.isSure = false
       cells[id]?.wasCancelled = true
       for index in ends.indices where ends[index].id == id { ends[index].isOptional = true }
-    case .retry(let id): cells[id]?.isSure = false
+    case .retry(let id):
+      cells[id]?.isSure = false
+      // If it was carried out, a deadline that had passed counts no more.
+      for wish in cells[id]?.wishes ?? [] where wish.hasExpired(at: now.wall) {
+        cells[id]?.wishes.append(wish.withoutDeadline)
+      }
     case .cancelGroup: loosenGroup()
     case .pause(let scope), .resume(let scope): gates.set(nil, scope)
     case .acknowledge(let ids):

@@ -171,11 +171,7 @@ extension Checker {
       cell.lanePlace = cell.isSure ? nextLanePlace() : nil
     }
     // A deadline that has passed counts no more.
-    cell.wishes = cell.wishes.map { wish in
-      var wish = wish
-      if let expiresAt = wish.expiresAt, expiresAt <= now.wall { wish.expiresAt = nil }
-      return wish
-    }
+    cell.wishes = cell.wishes.map { $0.hasExpired(at: now.wall) ? $0.withoutDeadline : $0 }
     cell.notBefore = 0
     cell.isParked = false
     cell.state = row.state
@@ -199,6 +195,16 @@ extension Checker {
         if isDone { cells[id]?.mayBeGone = true }
       }
     }
+  }
+}
+
+extension Request {
+  func hasExpired(at wall: Int64) -> Bool { expiresAt.map { $0 <= wall } ?? false }
+
+  var withoutDeadline: Request {
+    var request = self
+    request.expiresAt = nil
+    return request
   }
 }
 

@@ -35,7 +35,9 @@ extension Checker {
     try checkSlots(for: sight)
     let token = sight.headers.first { $0.name == "Authorization" }?.value
     try require(token?.hasPrefix("Bearer secret-") == true, "\(id) is sent without its token")
-    flights[sight.requestID] = Flight(id: id, url: sight.url, origin: sight.origin, movedAt: now.steady)
+    flights[sight.requestID] = Flight(
+      id: id, cycle: [Int64(cell.life), cell.generation], url: sight.url, origin: sight.origin,
+      movedAt: now.steady)
     cell.sent += 1
     cells[id] = cell
   }
@@ -165,7 +167,10 @@ extension Checker {
     }
     flight.wasTold = true
     flights[event.requestID] = flight
-    cells[flight.id]?.told += 1
+    // A late answer to a part of an older generation counts to that one.
+    if let cell = cells[flight.id], flight.cycle == [Int64(cell.life), cell.generation] {
+      cells[flight.id]?.told += 1
+    }
     if event.result == .completed {
       try require(
         [.ok, .created, .unusable, .cut].contains(reply), "\(event.id) is accepted upon \(reply)")
