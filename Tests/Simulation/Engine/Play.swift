@@ -109,6 +109,10 @@ extension World {
 
   // MARK: The end
 
+  private func waitForAnswers() throws {
+    for _ in 0..<10 where hasOpenCalls { try pass(10_000) }
+  }
+
   /// Everything is let go and answered; then the power is cut, and what is left in the journal comes to one
   /// host.
   private func drain() throws {
@@ -117,12 +121,14 @@ extension World {
     death = nil
     try letWorkersGo()
     // A store that has failed rests for a while; then it has to answer.
-    for _ in 0..<10 where hasOpenCalls { try pass(10_000) }
+    try waitForAnswers()
     guard !hasOpenCalls else { throw Broken(rule: "calls are not answered though the disk is well") }
     isTogether = true
     for scope in [Step.Scope.queue, .group, .key(0), .key(1)] { try call(.resume(scope)) }
     try call(.network(0))
     try flush()
+    // It may have begun to rest with nobody asking for anything.
+    try waitForAnswers()
     for round in 0..<60 {
       if round % 4 == 0 { try call(.updateHeaders(key: nil, origin: nil, secret: nextSecret())) }
       for _ in 0..<40 where !transport.running.isEmpty {
