@@ -124,7 +124,7 @@ class Trial:
 
     def __init__(self, points, options, result):
         self.points, self.options, self.result = points, options, result
-        self.preloaded = injection.library("recording", options.folder)
+        self.preloaded = injection.compiled("recording", options.folder)
 
     def perform(self, chosen):
         """`chosen`: pairs of a number and a variant."""

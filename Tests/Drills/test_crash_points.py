@@ -28,7 +28,7 @@ def after_power_cuts(tmp_path, *synced):
     """What a program has left under `name` after each cut behind its word, as often as it may be so."""
     work, trace = tmp_path / "work", tmp_path / "trace"
     work.mkdir()
-    library = injection.library("recording", tmp_path)
+    library = injection.compiled("recording", tmp_path)
     subprocess.run([sys.executable, "-c", RENAMING, work, *synced], check=True, stdout=subprocess.PIPE, env={
         **os.environ, "LD_PRELOAD": str(library), "TRACE": str(trace), "RECORDED": str(work)})
     records = powerloss.read(trace, tmp_path)

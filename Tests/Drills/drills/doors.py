@@ -13,7 +13,7 @@ from endtoend.sidecar import Sidecar
 
 from . import powerloss
 from .bodies import Body
-from .injection import library
+from .injection import compiled
 from .roughserver import Received, RoughServer
 
 # The queue may be anywhere, so its server is behind a proxy: each start has one of its own.
@@ -146,7 +146,7 @@ class Run:
     def __init__(self, folder, binary, kill=None):
         self.folder, self.binary, self.kill = folder, binary, kill
         self.trace, self.acked = folder / "trace", set()
-        self.preloaded = library("recording", folder)
+        self.preloaded = compiled("recording", folder)
         for name in ("caller", "originals", "place"):
             (folder / name).mkdir()
         self.entries = entries(folder / "caller")

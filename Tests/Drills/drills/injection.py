@@ -119,10 +119,10 @@ def every(counts, chance, reach=1.2):
 
 def preload(folder):
     """A library that makes writes short; Skipped where it cannot be built."""
-    return library("shortwrites", folder)
+    return compiled("shortwrites", folder)
 
 
-def library(name, folder):
+def compiled(name, folder):
     """Builds one of the libraries beside this file, to be preloaded; Skipped where it cannot be built."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:

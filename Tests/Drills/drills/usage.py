@@ -49,7 +49,7 @@ class Heap:
         self.has_leak_check = b"__lsan_do_recoverable_leak_check" in program
         self.is_counted = not self.has_leak_check and b"__tsan_init" not in program
         self.place = folder / "allocations"
-        libraries = [str(injection.library("allocations", folder)), os.environ.get("LD_PRELOAD")]
+        libraries = [str(injection.compiled("allocations", folder)), os.environ.get("LD_PRELOAD")]
         self.env = {"LD_PRELOAD": ":".join(filter(None, libraries)), "ALLOCATIONS": str(self.place)}
 
     def read(self):
