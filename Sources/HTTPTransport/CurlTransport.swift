@@ -15,8 +15,10 @@ package final class CurlTransport: Transport {
   private static let oldestVersion: UInt32 = 0x07_57_00
 
   private struct Life {
-    /// For the thread that is not there yet.
+    // What the thread begins with that is not there yet.
     var settings: ConnectionSettings
+    var bandwidth = Bandwidth()
+
     var thread: pthread_t?
     var isOver = false
   }
@@ -65,7 +67,10 @@ package final class CurlTransport: Transport {
   }
 
   package func limit(_ bandwidth: Bandwidth) {
-    inbox.post(.limit(bandwidth))
+    life.withLock { life in
+      guard life.thread == nil else { return inbox.post(.limit(bandwidth)) }
+      life.bandwidth = bandwidth
+    }
   }
 
   /// Ends every attempt without a report, closes every connection and ends the thread; returns when that is
@@ -78,7 +83,8 @@ package final class CurlTransport: Transport {
       life.isOver = true
       return ended
     }
-    if let ended { pthread_join(ended, nil) }
+    guard let ended else { return inbox.close() }
+    pthread_join(ended, nil)
   }
 
   /// False when there is no thread and none can be started.
@@ -86,7 +92,9 @@ package final class CurlTransport: Transport {
     guard life.thread == nil, !life.isOver else { return true }
     let (inbox, settings, receiver) = (inbox, life.settings, receiver)
     life.thread = CurlTransport.startThread { CurlLoop(inbox, settings, receiver).run() }
-    return life.thread != nil
+    guard life.thread != nil else { return false }
+    inbox.post(.limit(life.bandwidth))
+    return true
   }
 
   private final class ThreadBody: Sendable {
