@@ -23,6 +23,9 @@ package struct Bandwidth: Sendable, Equatable {
       guard (1...Bounds.name).contains(name.utf8.count) else {
         throw InvalidInput(path: path, message: "must be named by a key of 1 to \(Bounds.name) bytes")
       }
+      guard keys[EntryKey(name)] == nil else {
+        throw InvalidInput(path: path, message: "must be given once")
+      }
       keys[EntryKey(name)] = try rate.integer(at: path, in: 1...Bounds.integer)
     }
     guard keys.count <= Bounds.limitedKeys else {

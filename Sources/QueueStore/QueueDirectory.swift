@@ -7,7 +7,7 @@ struct QueueDirectory: Sendable {
 
   static let databaseName = "queue.db"
   /// Behind the name of a database: the files that belong to it.
-  static let databaseSuffixes = ["-wal", "-shm", ""]
+  static let databaseSuffixes = ["-journal", "-wal", "-shm", ""]
 
   /// Makes the directory if it is missing, and lets nobody else in (D38).
   init(preparing path: String) throws(StoreError) {
@@ -26,7 +26,7 @@ struct QueueDirectory: Sendable {
     }
     if status.st_mode & 0o777 != 0o700, fchmod(directory, 0o700) != 0 { throw QueueDirectory.unusable(path) }
     try self.init(existing: path)
-    try requireOwnFiles()
+    try requireOwnFiles(of: geteuid())
   }
 
   /// A directory that is there, as it is.
@@ -37,8 +37,11 @@ struct QueueDirectory: Sendable {
   }
 
   /// Whoever could write into the directory before it was closed may have put a link there, which would have
-  /// a file elsewhere read, written and given another mode; or a database whose owner can change it any time.
-  private func requireOwnFiles() throws(StoreError) {
+  /// a file elsewhere read, written and given another mode; a FIFO, for which SQLite would wait; or a
+  /// database whose owner can change it any time.
+  ///
+  /// - Parameter user: nil for one who only looks, also at what is another user's.
+  private func requireOwnFiles(of user: uid_t?) throws(StoreError) {
     for suffix in QueueDirectory.databaseSuffixes {
       let file = databasePath + suffix
       var status = stat()
@@ -46,8 +49,11 @@ struct QueueDirectory: Sendable {
         guard errno == ENOENT else { throw QueueDirectory.unusable(path) }
         continue
       }
-      guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
-        throw .unusable(reason: "\(file) is not a regular file of this user", errno: 0)
+      guard status.st_mode & S_IFMT == S_IFREG else {
+        throw .unusable(reason: "\(file) is not a regular file", errno: 0)
+      }
+      guard user == nil || status.st_uid == user else {
+        throw .unusable(reason: "\(file) belongs to another user", errno: 0)
       }
     }
   }
@@ -77,6 +83,7 @@ struct QueueDirectory: Sendable {
     guard isThere, status.st_size > 0 else {
       throw .unusable(reason: "\(path) holds no queue; outtray serve makes one", errno: 0)
     }
+    try requireOwnFiles(of: nil)
   }
 
   /// Throws also where the next start has to look at the database first.

@@ -76,11 +76,11 @@ def test_d38_the_directory_of_another_user_is_refused(binary, directory):
     assert modes(directory) == {".": 0o755}
 
 
-@pytest.mark.parametrize("name", ["queue.db", "queue.db-wal", "queue.db-shm"])
+@pytest.mark.parametrize("name", ["queue.db", "queue.db-wal", "queue.db-shm", "queue.db-journal"])
 @pytest.mark.parametrize("planted", ["link", "loose link", "fifo", "directory", "device", "another user's"])
 def test_d38_what_was_planted_as_the_database_is_not_touched(binary, start, directory, tmp_path, name,
                                                              planted):
-    """D38: a start refuses it, and what a link leads to keeps content and mode."""
+    """D38: a start and a look refuse it, and what a link leads to keeps content and mode."""
     assert start().close() == 0
     victim, place = tmp_path / "victim", directory / name
     victim.write_bytes(SECRET)
@@ -97,6 +97,10 @@ def test_d38_what_was_planted_as_the_database_is_not_touched(binary, start, dire
             place.write_bytes(b"")
             os.chown(place, NOBODY, NOBODY)
     assert str(place) in refused_start(binary, directory)
+    if planted != "another user's":
+        looked = subprocess.run([binary, "ls", "--dir", directory], check=False, capture_output=True,
+                                timeout=20)
+        assert looked.returncode == 73
     assert (victim.read_bytes(), stat.S_IMODE(victim.stat().st_mode)) == (SECRET, 0o644)
     assert not (tmp_path / "nothing").exists()
 

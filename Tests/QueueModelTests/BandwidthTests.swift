@@ -25,7 +25,7 @@ struct BandwidthTests {
       (#"{"total":0}"#, "bandwidth.total"), (#"{"total":1.5}"#, "bandwidth.total"),
       (#"{"keys":[]}"#, "bandwidth.keys"), (#"{"keys":{"a":0}}"#, "bandwidth.keys.a"),
       (#"{"keys":{"":1}}"#, #"bandwidth.keys[""]"#), (#"{"perKey":{}}"#, "bandwidth.perKey"),
-      ("[]", "bandwidth"),
+      (#"{"keys":{"a":5,"a":6}}"#, "bandwidth.keys.a"), ("[]", "bandwidth"),
     ])
   func refuses(_ text: String, _ path: String) {
     let refused = #expect(throws: InvalidInput.self) { try read(text) }

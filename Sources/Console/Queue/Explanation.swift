@@ -77,8 +77,8 @@ struct Explanation {
     lines += gates.map { "- \($0.sentence(now: now))" }
     switch Row.State(rawValue: state) {
     case .completed, .error, .cancelled: lines.append("Nothing holds it back: it has settled.")
-    case .running: lines.append("Nothing holds it back: it is being sent.")
-    case .queued, .paused, .awaitingAuth, nil:
+    case .running where isServed: lines.append("Nothing holds it back: it is being sent.")
+    case .running, .queued, .paused, .awaitingAuth, nil:
       if !isServed {
         lines.append("- Nobody serves the queue: nothing is sent until outtray serve does.")
       } else if gates.isEmpty {
@@ -92,7 +92,8 @@ struct Explanation {
 extension Explanation.Gate {
   fileprivate func sentence(now: Int64) -> String {
     let said = Printable.text(detail)
-    let first = said.prefix(1).uppercased() + said.dropFirst()
+    // A sentence may begin with a URL.
+    let first = said.hasPrefix("http") ? said : said.prefix(1).uppercased() + said.dropFirst()
     if let until {
       return "\(first), until \(Amount.time(until)) (in \(Amount.duration(ms: until - now)))."
     }
