@@ -11,7 +11,7 @@ package enum EventName: String, Sendable, CaseIterable {
   /// One outcome from the journal, again and again until it is acknowledged.
   case settled
   /// A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader gets
-  /// the newest of each group.
+  /// the newest of each group, of 1024 at most.
   case group
   /// Every member of a group has settled. One outcome from the journal, again and again until it is
   /// acknowledged.

@@ -125,7 +125,7 @@ const (
 	EventSettled = "settled"
 
 	// A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader
-	// gets the newest of each group.
+	// gets the newest of each group, of 1024 at most.
 	EventGroup = "group"
 
 	// Every member of a group has settled. One outcome from the journal, again and again until it is

@@ -125,7 +125,7 @@ type StatsNetwork struct {
 
 // StatsEvents: events since the start.
 type StatsEvents struct {
-	// attempt events that a slow reader missed.
+	// attempt, progress and group events that a slow reader missed.
 	Dropped int64 `json:"dropped"`
 }
 

@@ -643,7 +643,7 @@ export interface Stats {
   requests: number;
   /** Events since the start. */
   events: {
-    /** attempt events that a slow reader missed. */
+    /** attempt, progress and group events that a slow reader missed. */
     dropped: number;
   };
 }
@@ -1137,7 +1137,7 @@ export interface Events {
   settled: Settled;
   /**
    * A group has changed. At most one per group and 250 ms; the last value is always sent. A slow reader gets
-   * the newest of each group.
+   * the newest of each group, of 1024 at most.
    */
   group: GroupStatus;
   /**

@@ -207,7 +207,7 @@ class StatsNetwork(TypedDict):
 class StatsEvents(TypedDict):
     """Events since the start."""
 
-    dropped: int  # attempt events that a slow reader missed.
+    dropped: int  # attempt, progress and group events that a slow reader missed.
 
 
 class _Stats(TypedDict):
