@@ -23,17 +23,18 @@ from typing import (
 
 from ._bound import Bound
 from ._chunkplan import chunk_plan
-from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, scope_params, takes_none
+from ._definition import UNSET, HeadersProvider, Made, Unset, make_spec, takes_none
 from ._descriptor import as_integer
 from ._errors import ClosedError
-from ._launch import launch_of
 from ._kinds import AsyncBareDefinition, AsyncDefinition
+from ._launch import launch_of
 from ._listeners import EventListener, Subscription
 from ._loop import Loop
 from ._options import OnFailure, Options
 from ._outcome import Meta, OutcomeError
 from ._pipeline import AsyncPipeline
 from ._protocol import CHUNK_MAX, CHUNK_MIN, TLS, Bandwidth, Concurrency, Descriptor, Range, Retry, Timeouts
+from ._scope import filter_params, patch_params, scope_params
 from ._session import Link, Session
 from ._shapes import DiagnosticRecord, Enqueued, Gate, GroupExplanation, Response, Row, Stats
 from ._uploads import CLOSE_S, HANDLERS_S, GroupHandler, Sink, Uploads
@@ -254,8 +255,7 @@ class AsyncUploadClient:
         origin: Optional[str] = None,
     ) -> None:
         """As `UploadClient.update_headers`."""
-        params: List[Tuple[str, Any]] = [("headers", headers), *scope_params("update_headers", keys)]
-        await self._call("updateHeaders", params if origin is None else [*params, ("origin", origin)])
+        await self._call("updateHeaders", patch_params(headers, keys, origin))
 
     async def get_requests(
         self,
@@ -266,11 +266,7 @@ class AsyncUploadClient:
         group: Optional[str] = None,
     ) -> List[Row]:
         """As `UploadClient.get_requests`."""
-        given = [
-            (name, value)
-            for name, value in (("key", key), ("id", id), ("state", state), ("group", group))
-            if value is not None
-        ]
+        given = filter_params(key, id, state, group)
         rows: List[Row] = []
         cursor: List[Tuple[str, Any]] = []
         while True:

@@ -224,19 +224,3 @@ class Definitions:
             request.setdefault("expiresAt", int(self._now() * 1000) + settings.lifetime_ms)
         what = [("key", key), ("vars", vars_json), ("request", object_text(request.items()))]
         return Made(made_id, options.group, object_text([("id", made_id), *what, *more]))
-
-
-def scope_params(where: str, keys: Any, groups: Any = UNSET) -> List[Tuple[str, Any]]:
-    """The params of pause, resume and updateHeaders that say which entries; without any all of them."""
-    params: List[Tuple[str, Any]] = []
-    for option, given in (("keys", keys), ("groups", groups)):
-        if isinstance(given, Unset):
-            continue
-        try:
-            names = check.as_list(given, option)
-            for index, name in enumerate(names):
-                check.as_text(name, f"{option}[{index}]")
-        except InvalidError as error:
-            raise InvalidError(f"{where}: {error}", error.path) from None
-        params.append((option, names))
-    return params

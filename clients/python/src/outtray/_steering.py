@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union, cast
 
 from ._chunkplan import chunk_plan
-from ._definition import UNSET, Unset, scope_params
+from ._definition import UNSET, Unset
 from ._descriptor import as_integer
 from ._protocol import CHUNK_MAX, CHUNK_MIN, Range
+from ._scope import filter_params, patch_params, scope_params
 from ._shapes import DiagnosticRecord, Gate, GroupExplanation, Row, Stats
 
 
@@ -71,8 +72,7 @@ class Steering:
 
         `keys` and `origin` limit it to entries of these keys, and of URLs of that origin.
         """
-        params: List[Tuple[str, Any]] = [("headers", headers), *scope_params("update_headers", keys)]
-        self._call("updateHeaders", params if origin is None else [*params, ("origin", origin)])
+        self._call("updateHeaders", patch_params(headers, keys, origin))
 
     def get_requests(
         self,
@@ -83,11 +83,7 @@ class Steering:
         group: Optional[str] = None,
     ) -> List[Row]:
         """Every entry not yet forgotten, or those that fit all that is given, in order of creation."""
-        given = [
-            (name, value)
-            for name, value in (("key", key), ("id", id), ("state", state), ("group", group))
-            if value is not None
-        ]
+        given = filter_params(key, id, state, group)
         rows: List[Row] = []
         cursor: List[Tuple[str, Any]] = []
         while True:
