@@ -76,44 +76,54 @@ struct Params {
   }
 
   func entryID(_ name: String) throws(RPCError) -> EntryID? {
-    guard let json = optional(name) else { return nil }
-    do { return try EntryID(reading: json, path: name) } catch { throw RPCError(error) }
+    try value(name, EntryID.init(reading:path:))
   }
 
   func entryKey(_ name: String) throws(RPCError) -> EntryKey? {
-    guard let json = optional(name) else { return nil }
-    do { return try EntryKey(reading: json, path: name) } catch { throw RPCError(error) }
+    try value(name, EntryKey.init(reading:path:))
   }
 
   func group(_ name: String) throws(RPCError) -> EntryGroup? {
-    guard let json = optional(name) else { return nil }
-    do { return try EntryGroup(reading: json, path: name) } catch { throw RPCError(error) }
+    try value(name, EntryGroup.init(reading:path:))
+  }
+
+  /// The group that a call names instead of an entry; nil when it names an entry, and one of the two it must.
+  func groupInsteadOfID() throws(RPCError) -> EntryGroup? {
+    let group = try group("group")
+    if group != nil, optional("id") != nil { throw wrong("group", "stands instead of id") }
+    if group == nil { _ = try required("id") }
+    return group
   }
 
   /// A set of groups; nil when the member is absent.
   func groups(_ name: String = "groups") throws(RPCError) -> Set<EntryGroup>? {
-    guard let json = optional(name) else { return nil }
-    guard json.kind == .array else { throw wrong(name, "must be an array of groups") }
-    var groups: Set<EntryGroup> = []
-    for (index, element) in json.elements().enumerated() {
-      do { groups.insert(try EntryGroup(reading: element, path: "\(name)[\(index)]")) } catch {
-        throw RPCError(error)
-      }
-    }
-    return groups
+    try set(name, "must be an array of groups", EntryGroup.init(reading:path:))
   }
 
   /// A set of keys; nil when the member is absent, so that a mistake in it cannot mean everything (B245).
   func keys(_ name: String = "keys") throws(RPCError) -> Set<EntryKey>? {
+    try set(name, "must be an array of keys; leave it out to mean all", EntryKey.init(reading:path:))
+  }
+
+  private func value<Value>(
+    _ name: String, _ read: (JSON, String) throws(InvalidInput) -> Value
+  ) throws(RPCError) -> Value? {
     guard let json = optional(name) else { return nil }
-    guard json.kind == .array else { throw wrong(name, "must be an array of keys; leave it out to mean all") }
-    var keys: Set<EntryKey> = []
+    do throws(InvalidInput) { return try read(json, name) } catch { throw RPCError(error) }
+  }
+
+  private func set<Value: Hashable>(
+    _ name: String, _ otherwise: String, _ read: (JSON, String) throws(InvalidInput) -> Value
+  ) throws(RPCError) -> Set<Value>? {
+    guard let json = optional(name) else { return nil }
+    guard json.kind == .array else { throw wrong(name, otherwise) }
+    var values: Set<Value> = []
     for (index, element) in json.elements().enumerated() {
-      do { keys.insert(try EntryKey(reading: element, path: "\(name)[\(index)]")) } catch {
+      do throws(InvalidInput) { values.insert(try read(element, "\(name)[\(index)]")) } catch {
         throw RPCError(error)
       }
     }
-    return keys
+    return values
   }
 
   private func wrong(_ path: String, _ message: String) -> RPCError {

@@ -7,7 +7,7 @@ enum Cancel: ServedMethod {
   static let method = Method.cancel
 
   static func serve(_ call: Call) throws(RPCError) {
-    if let group = try call.groupInsteadOfID() {
+    if let group = try call.params.groupInsteadOfID() {
       return call.engine.submit(.cancelGroup(group, call.emptyReply()))
     }
     guard let id = try call.params.entryID("id") else { preconditionFailure("the member is there") }

@@ -9,7 +9,7 @@ enum Explain: ServedMethod {
   static let method = Method.explain
 
   static func serve(_ call: Call) throws(RPCError) {
-    if let group = try call.groupInsteadOfID() { return explain(group, call) }
+    if let group = try call.params.groupInsteadOfID() { return explain(group, call) }
     guard let id = try call.params.entryID("id") else { preconditionFailure("the member is there") }
     let (request, connection) = (call.id, call.connection)
     call.engine.submit(
