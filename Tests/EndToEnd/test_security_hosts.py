@@ -10,10 +10,8 @@ import pytest
 
 from endtoend import deadline
 from endtoend.frames import RPCError
-from endtoend.requests import enqueue
+from endtoend.requests import NEVER, enqueue
 
-# Once is enough.
-NEVER = {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}
 PING = b'{"jsonrpc":"2.0","id":"%d","method":"ping"}\n'
 
 

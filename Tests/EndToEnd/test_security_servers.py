@@ -12,10 +12,8 @@ import pytest
 from endtoend import deadline, rawserver
 from endtoend.frames import RPCError
 from endtoend.rawserver import Gone
-from endtoend.requests import enqueue
+from endtoend.requests import NEVER, enqueue
 
-# Once is enough.
-NEVER = {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}
 OK = b"HTTP/1.1 200 OK\r\n"
 FLOOD = b"x" * 65536
 

@@ -1,7 +1,6 @@
 """What a run had promised by some point of its trace, and whether a start on what is left then keeps it."""
 import collections
 import json
-import os
 import sqlite3
 import time
 
@@ -10,7 +9,7 @@ from endtoend.sidecar import Sidecar
 
 from . import invariants, powerloss
 from .bodies import sha256
-from .doors import HELD, NO_DATABASE, PLACE, SECRET, WEEK, DoorServer
+from .doors import HELD, NO_DATABASE, PLACE, SECRET, DoorServer
 
 SETTLING = 60
 
@@ -129,7 +128,7 @@ class Aftermath:
             binary, preloaded, folder, promise, keys)
         self.queue = folder / PLACE
         self.faults, self.told, self.groups, self.rows = [], {}, {}, {}
-        self.server = None
+        self.server, self.left_over = None, 0
 
     def judge(self):
         """Sentences about what is wrong, and how much was looked at."""
@@ -313,7 +312,7 @@ class Aftermath:
                 self.wrong(f"{id}: the caller's file is gone")
 
     def _bodies(self):
-        return [path for path in self.queue.glob(f"bodies-{self._identity()}/*")]
+        return list(self.queue.glob(f"bodies-{self._identity()}/*"))
 
     def _identity(self):
         with sqlite3.connect(f"file:{self.queue}/queue.db?mode=ro", uri=True) as database:
@@ -328,7 +327,7 @@ class Aftermath:
         moved = [path for path in left if path.name.startswith("moved-")]
         for path in left:
             if path not in moved:
-                os.utime(path, (time.time() - WEEK,) * 2)
+                invariants.age(path)
         self._start(lambda sidecar: sidecar.call("takeDiagnostics"))
         stay = self._bodies()
         for path in stay:
@@ -338,8 +337,6 @@ class Aftermath:
             elif not others:
                 self.wrong(f"a body is left over that has no other name: {path.name}")
         self.left_over = len(stay)
-
-    left_over = 0
 
     def _look_at_database(self):
         self.faults += invariants.ends_well(self.queue)

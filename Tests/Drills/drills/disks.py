@@ -19,8 +19,7 @@ WITHOUT_LOG_FLUSH = 2
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 # The smallest that mkfs.xfs makes.
 SIZE = 320 << 20
-
-
+# Of unshare(2): mounts of its own.
 CLONE_NEWNS = 0x20000
 
 

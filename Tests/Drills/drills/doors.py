@@ -3,7 +3,6 @@ takes every kind of body, is killed, starts again, is tidied, ends, and meets a 
 import json
 import os
 import signal
-import time
 import urllib.parse
 import uuid
 
@@ -11,7 +10,7 @@ from endtoend import deadline, rawserver
 from endtoend.requests import FAST
 from endtoend.sidecar import Sidecar
 
-from . import powerloss
+from . import invariants, powerloss
 from .bodies import Body
 from .injection import compiled
 from .roughserver import Received, RoughServer
@@ -24,7 +23,6 @@ PLACE = "place/queues/queue"
 # Entries that lie in rows and let the log become so long that it is copied.
 FILLING = 18
 NO_DATABASE = b"no database" * 400
-WEEK = 7 * 86_400
 
 
 class DoorServer(RoughServer):
@@ -243,7 +241,7 @@ def going_on(run, host):
     ends(host.sidecar.close())
     leftover = next((run.folder / PLACE).glob("bodies-*")) / f"body-{uuid.uuid4()}"
     leftover.write_bytes(b"nobody's")
-    os.utime(leftover, (time.time() - WEEK,) * 2)
+    invariants.age(leftover)
     put_down(run, leftover, powerloss.CREATE)
     powerloss.note(run.trace, powerloss.FSYNC, file=os.stat(leftover.parent).st_ino)
 

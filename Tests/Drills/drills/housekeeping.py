@@ -6,9 +6,9 @@ import threading
 from endtoend import deadline, rawserver
 from endtoend.commands import Commands
 from endtoend.frames import RPCError
-from endtoend.requests import enqueue
+from endtoend.requests import NEVER, enqueue
 
-KEY, LATER = "soak", {"backoff": {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}}
+KEY = "soak"
 EVENTS = ("state", "progress", "attempt", "settled", "group", "groupSettled")
 
 
@@ -78,7 +78,7 @@ class Day:
 
     def failures(self):
         down = self.server.on("/down", *[rawserver.reply(503)] * 2, rawserver.reply(201))
-        id = self.add("down", "/down", data={"to": down}, retry=LATER)
+        id = self.add("down", "/down", data={"to": down}, retry={"backoff": NEVER})
         for attempt in (1, 2):
             failed = ("queued", attempt)
             self.until(id, lambda row, failed=failed: (row["state"], row["attempts"]) == failed)

@@ -15,7 +15,6 @@ from endtoend.sidecar import Sidecar
 from . import invariants, ledger
 
 HOST = pathlib.Path(__file__).resolve().parent / "host.py"
-WEEK = 7 * 86_400
 WISHES = ("exit", "exit", "drain", "stay:3")
 
 
@@ -200,7 +199,7 @@ class Storm:
         """What interrupted copies have left goes a day later by any clock; returns it, and what is wrong."""
         left = invariants.bodies(self.directory)
         for path in left:
-            os.utime(path, (time.time() - WEEK,) * 2)
+            invariants.age(path)
         with self._last_host() as sidecar:
             sidecar.call("takeDiagnostics")
             assert sidecar.close(30) == 0

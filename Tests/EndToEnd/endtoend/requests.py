@@ -1,6 +1,8 @@
 """Enqueueing, as the tests do it."""
 
 FAST = {"baseMs": 50, "maxMs": 200, "jitter": 0}
+# Longer than any test: what fails once is not tried again.
+NEVER = {"baseMs": 600_000, "maxMs": 600_000, "jitter": 0}
 
 
 def descriptor(url, **fields):
