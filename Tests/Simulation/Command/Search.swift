@@ -2,7 +2,7 @@ import Disk
 import Glibc
 import Simulation
 
-/// Plays histories in some processes side by side until one breaks a rule, or enough were played.
+/// Plays histories in some processes side by side, each until it breaks a rule or has played its share.
 struct Search {
   let options: Options
 
@@ -10,7 +10,6 @@ struct Search {
   private struct Board {
     var played: UInt64 = 0
     var seed: UInt64 = 0
-    var isBroken = false
   }
 
   func run() throws -> Int32 {
@@ -38,7 +37,7 @@ struct Search {
     }
     let played = (0..<options.workers).reduce(UInt64(0)) { $0 + boards[$1].played }
     let seconds = Search.now() - begun
-    for seed in failed.prefix(1) { try report(seed) }
+    if let seed = failed.first { try report(seed) }
     let rate = Int(Double(played) / max(seconds, 0.001))
     let tenths = Int(seconds * 10)
     print(

@@ -23,6 +23,7 @@ struct Checker {
   /// Between the start of a process and the first rows that it gave.
   var restart: Restart?
   var hadFault = false
+  var hadFailedSync = false
   var hadDeath = false
   var sources: Set<String> = []
   var givenAway: Set<String> = []
@@ -32,7 +33,9 @@ struct Checker {
   var hasRebooted = false
 
   struct Restart {
-    var afterPowerCut: Bool
+    /// What was not synced may be gone: by a power cut, or, where a sync had failed, by a new start of the
+    /// system.
+    var forgets: Bool
   }
 
   /// nil where a call that nobody answered may have changed it.
@@ -148,7 +151,9 @@ struct Checker {
       flights[requestID]?.reply = reply
       flights[requestID]?.endedAt = now.steady
       if let id = flights[requestID]?.id { cells[id]?.hasReply = true }
-    case .diskFault: hadFault = true
+    case .diskFault(let fault):
+      hadFault = true
+      hadFailedSync = hadFailedSync || fault == .syncFails
     case .ended(let death): ended(death)
     case .started(let isSame):
       // A system that starts anew goes by the wall clock, which may have been set.
@@ -198,7 +203,8 @@ struct Checker {
 
   private mutating func ended(_ death: Step.Death) {
     hadDeath = true
-    restart = Restart(afterPowerCut: death == .powerCut || restart?.afterPowerCut == true)
+    let forgets = death == .powerCut || death == .reboot && hadFailedSync
+    restart = Restart(forgets: forgets || restart?.forgets == true)
     for requestID in flights.keys { flights[requestID]?.isUp = false }
     for ask in open.values { doubt(ask) }
     open = [:]
