@@ -17,8 +17,8 @@ package struct Circuit: Sendable, Equatable {
   package static let longestRestMs: Int64 = 60_000
   private static let rests = Backoff(baseMs: 1000, maxMs: 30_000, jitter: 0.2)
 
-  private var failures = 0
-  private var lastFailed: Int64?
+  /// Entries that failed in a row; no more than `patience` are kept.
+  private var failed: Set<Int64> = []
   /// In a row.
   private var openings: Int64 = 0
   private var rest: Rest?
@@ -76,9 +76,8 @@ package struct Circuit: Sendable, Equatable {
       if let asksFor { self.rest?.until = max(rest.until, steady + min(asksFor, Self.longestRestMs)) }
       return
     }
-    if entry != lastFailed { failures += 1 }
-    lastFailed = entry
-    guard rest != nil || asksFor != nil || failures >= Self.patience else { return }
+    if failed.count < Self.patience { failed.insert(entry) }
+    guard rest != nil || asksFor != nil || failed.count >= Self.patience else { return }
     openings += 1
     let own = Self.rests.wait(afterFailures: openings, fraction: fraction)
     let length = min(max(own, asksFor ?? 0), Self.longestRestMs)

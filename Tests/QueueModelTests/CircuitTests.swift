@@ -19,7 +19,7 @@ struct CircuitTests {
     "D52: five different entries in a row open it; one that fails again and again does not",
     arguments: [
       ([1, 2, 3, 4], Circuit.Phase.closed), ([1, 2, 3, 4, 5], .open), ([1, 1, 1, 1, 1, 1, 1], .closed),
-      ([1, 1, 2, 2, 3, 3, 4, 4, 5], .open),
+      ([1, 1, 2, 2, 3, 3, 4, 4, 5], .open), ([1, 2, 1, 2, 1, 2, 1, 2], .closed),
     ])
   func opens(_ entries: [Int64], _ phase: Circuit.Phase) {
     let circuit = failed(entries)
