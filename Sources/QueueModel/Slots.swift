@@ -25,8 +25,8 @@ package struct Slots: Sendable {
   /// Whether there may be room for anything.
   package var hasRoom: Bool { hasRoom(for: .high, taken: all, lent: quiet) }
 
-  /// Work of normal priority may have to wait for a slot.
-  package var isShort: Bool { !hasRoom(for: .normal, taken: all, lent: quiet) }
+  /// Work of normal priority may have to wait for a slot, if only where what stands still lends none.
+  package var isShort: Bool { !hasRoom(for: .normal, taken: all, lent: OriginLoad.Tally()) }
 
   /// Whether an entry of this priority may start an attempt to the origin, as far as slots go. What waits in
   /// silence for another origin takes none: a server that hangs must not slow one that does not. So there are

@@ -166,7 +166,22 @@ import Testing
     #expect(harness.transport.running.count == 1)
   }
 
-  @Test("D51: a 429 with Retry-After holds back the whole origin, for a minute at most, and no other")
+  @Test("D52: an origin whose own attempt stands still has another's slot as soon as that is lent")
+  func lent() throws {
+    let harness = try Harness(seed: 14)
+    let (x, y) = (#"{"url":"http://x.test/","data":1}"#, #"{"url":"http://y.test/","data":1}"#)
+    try harness.enqueue("x1", x)
+    harness.pass(1500)
+    for id in ["y1", "y2"] { try harness.enqueue(id, y) }
+    harness.pass(1000)
+    try harness.enqueue("x2", x)
+    #expect(harness.transport.running.count == 3)
+    #expect(harness.engine.deadline().steady == harness.clock.now().steady + 1000)
+    harness.pass(1000)
+    #expect(harness.transport.running.count == 4)
+  }
+
+  @Test("D52: a 429 with Retry-After holds back the whole origin, for a minute at most, and no other")
   func retryAfter() throws {
     let harness = try Harness(seed: 15)
     try harness.enqueue("a")

@@ -83,7 +83,7 @@ struct SlotsTests {
     var slots = filled(high: 0, normal: 3)
     #expect(slots.isShort)
     for _ in 0..<3 { slots.fellQuiet(.normal, origin) }
-    #expect(!slots.isShort)
+    #expect(slots.isShort)
     #expect(slots.hasRoom(for: .normal, to: other))
     #expect(!slots.hasRoom(for: .normal, to: origin))
     for _ in 0..<3 { slots.took(.normal, other) }
