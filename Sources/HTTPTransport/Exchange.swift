@@ -74,7 +74,10 @@ final class Exchange {
   var bytesMoved: Int64 { handedOver + bytesReceived }
 
   /// From the end of the request to the head of the final answer, ms; nil without one.
-  var answeredAfterMs: Int64? { deadlines.answeredAfter(shortRequest: body.length <= Exchange.shortRequest) }
+  var answeredAfterMs: Int64? {
+    // What was held back left bit by bit, however short it is.
+    deadlines.answeredAfter(shortRequest: body.length <= Exchange.shortRequest && !pace.wasHeldBack)
+  }
 
   /// When this exchange has to be looked at again.
   var wakeAt: Int64 {

@@ -36,6 +36,8 @@ struct Pace {
   private var allowance: Int64 = 0
   /// libcurl was told to pause until more is granted.
   private(set) var isHeldBack = false
+  /// It was, once at least.
+  private(set) var wasHeldBack = false
 
   init(_ pacer: Pacer, _ attempt: AttemptID, _ key: EntryKey?) {
     self.pacer = pacer
@@ -50,6 +52,7 @@ struct Pace {
     guard allowance > 0 else {
       if !isHeldBack { pacer.wait(attempt, key, wants: left) }
       isHeldBack = true
+      wasHeldBack = true
       return nil
     }
     return Int(min(Int64(bytes), allowance))

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import QueueModel
+import Synchronization
 import Testing
 
 @testable import HTTPTransport
@@ -31,6 +32,28 @@ struct DeadlineTests {
       .post, "https://127.0.0.1:\(server.port)/", timeouts: Timeouts(connectMs: 500))
     #expect(result.failure == TransferFailure(.beforeRequest, "connectMs: no connection within 500 ms"))
     #expect(await server.peers.first?.ended.isSignalled() == true)
+  }
+
+  @Test("D51, D53: the time for which a limit holds a short body back is not the server's")
+  func heldBack() async throws {
+    let held = Atomic<Int64>(0)
+    let server = RawServer { peer in
+      let request = try peer.readHead()
+      let begin = MonotonicTime.now
+      try peer.readBody(request.contentLength ?? 0)
+      held.store(MonotonicTime.now - begin, ordering: .relaxed)
+      try peer.answer("200 OK")
+    }
+    let client = try Client()
+    var bandwidth = Bandwidth()
+    bandwidth.total = 1000
+    client.transport.limit(bandwidth)
+    let body = [UInt8](repeating: 0, count: 1000)
+    let result = try await client.perform(.post, server.url(), body: .bytes(body))
+    let answeredAfter = try #require(result.answeredAfterMs)
+    let heldMs = held.load(ordering: .relaxed)
+    #expect(heldMs > 500)
+    #expect(answeredAfter < heldMs, "\(answeredAfter) of \(heldMs)")
   }
 
   @Test("A-CONN-05, D22: a peer that stops reading ends the attempt at stallMs; its slot is free")
