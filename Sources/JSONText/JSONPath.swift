@@ -12,8 +12,8 @@ package enum JSONPath {
     if name.utf8.count <= maxName, !name.isEmpty, name.utf8.allSatisfy(isPlainCharacter) {
       return base.isEmpty ? name : "\(base).\(name)"
     }
-    var shown = ""
     // Of a long name its beginning.
+    var shown = ""
     var isPlain = !name.isEmpty
     for (count, scalar) in name.unicodeScalars.enumerated() {
       if count == maxName {

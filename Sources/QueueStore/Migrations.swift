@@ -25,11 +25,11 @@ enum Migrations {
     }
   }
 
+  private static let settled = anyOf("state", "completed", "error", "cancelled")
+
   // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
   // default). Columns that belong to one state are set in that state and NULL in every other, as in
   // Entry.State. Long texts lie beside their row, so that a change of state rewrites a short row only.
-  private static let settled = anyOf("state", "completed", "error", "cancelled")
-
   private static let first = """
     CREATE TABLE meta (
       one INTEGER PRIMARY KEY CHECK (one = 1),

@@ -56,19 +56,19 @@ struct FileIdentity: Sendable, Equatable {
 }
 
 extension FilePath {
-  /// Of the folder that an absolute path lies in.
+  /// The folder that an absolute path lies in.
   var folder: FilePath {
     FilePath(bytes: Array(bytes[...(bytes.lastIndex(of: UInt8(ascii: "/")) ?? 0)]))
   }
 
-  /// Makes the names in the folder survive a power cut. The number of what went wrong.
-  func sync() -> Int32? {
-    let folder = open(cString, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+  /// Makes the names in this folder survive a power cut. The number of what went wrong.
+  func syncNames() -> Int32? {
+    let descriptor = open(cString, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     // It is gone as well, or it may be written and not read; then the file system keeps the removal when it
     // likes.
-    guard folder >= 0 else { return nil }
-    defer { close(folder) }
-    return SystemError.of { fsync(folder) }
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    return SystemError.of { fsync(descriptor) }
   }
 
   /// With its NUL, as system calls take it.

@@ -75,7 +75,7 @@ final class MovedTable {
   /// Makes the removals survive a power cut: a name that came back after its note is deleted would stay.
   func syncFolders() throws(StoreError) {
     for folder in folders {
-      if let number = folder.sync() {
+      if let number = folder.syncNames() {
         throw .unusable(reason: "the removal of a moved file's name cannot be synced", errno: number)
       }
     }

@@ -45,7 +45,6 @@ package enum StoreError: Error, Sendable {
     }
   }
 
-  /// The file is damaged or no database: nothing may start any more (D37).
   /// SQLite could not sync a file.
   var isFailedSync: Bool {
     switch self {
@@ -54,6 +53,7 @@ package enum StoreError: Error, Sendable {
     }
   }
 
+  /// The file is damaged or no database: nothing may start any more (D37).
   package var isCorruption: Bool {
     switch self {
     case .failed(let code, _): code & 0xFF == SQLITE_CORRUPT || code & 0xFF == SQLITE_NOTADB
