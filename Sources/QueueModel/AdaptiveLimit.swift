@@ -188,9 +188,11 @@ package struct AdaptiveLimit: Sendable, Equatable {
   }
 
   private mutating func shrink(to fewer: Int, from tried: Int) {
-    let isKnown = tooMany.map { tried <= $0.level } ?? false
-    let rounds = isKnown ? min((tooMany?.rounds ?? 0) * 2, TooMany.longest) : TooMany.shortest
-    tooMany = TooMany(level: tried, rounds: rounds)
+    if let known = tooMany, tried <= known.level {
+      tooMany = TooMany(level: tried, rounds: min(known.rounds * 2, TooMany.longest))
+    } else {
+      tooMany = TooMany(level: tried, rounds: TooMany.shortest)
+    }
     level = fewer
     isStarting = false
     wasPressed = false

@@ -71,9 +71,9 @@ package struct BandwidthShares<Sender: Hashable & Sendable>: Sendable {
     let own = bucket(of: waiting.key)
     let share = min(left, total?.share ?? left, own?.share ?? left)
     // No less than a share: crumbs would cost a wake-up each.
-    if total != nil, total?.filled(at: now) ?? 0 < share { return 0 }
-    if let key = waiting.key, own != nil {
-      guard keys[key]?.filled(at: now) ?? 0 >= share else { return 0 }
+    if let filled = total?.filled(at: now), filled < share { return 0 }
+    if let key = waiting.key {
+      if let filled = keys[key]?.filled(at: now), filled < share { return 0 }
       keys[key]?.take(share)
     }
     total?.take(share)

@@ -55,7 +55,7 @@ package struct OriginLoad: Sendable {
   mutating func learn(
     _ sign: ServerSign, from attempt: Attempt, isAlone: Bool, most: Int, at steady: Int64, fraction: Double
   ) {
-    func fail(_ retryAfterMs: Int64?, _ circuit: inout Circuit) {
+    func fail(_ retryAfterMs: Int64?) {
       circuit.failed(
         entry: attempt.id.entry, begunAt: attempt.begunAt, asksFor: retryAfterMs, at: steady,
         fraction: fraction)
@@ -69,11 +69,11 @@ package struct OriginLoad: Sendable {
     case .busy(let retryAfterMs):
       limit.refused(attempt.stamp)
       // Fewer at once may be all that it wants.
-      if isAlone || retryAfterMs != nil { fail(retryAfterMs, &circuit) }
+      if isAlone || retryAfterMs != nil { fail(retryAfterMs) }
     case .overloaded(let retryAfterMs):
       limit.refused(attempt.stamp)
-      fail(retryAfterMs, &circuit)
-    case .failing(let retryAfterMs): fail(retryAfterMs, &circuit)
+      fail(retryAfterMs)
+    case .failing(let retryAfterMs): fail(retryAfterMs)
     }
     if wasClosed && circuit.restsUntil != nil { limit.restart() }
   }

@@ -2,7 +2,7 @@
 package struct TokenBucket: Sendable, Equatable {
   /// Bytes a second, at least 1.
   package let rate: Int64
-  private var tokens: Double
+  private var tokens = 0.0
   private var filledAt: Int64
 
   /// No more gathers than passes in so many ms.
@@ -13,7 +13,6 @@ package struct TokenBucket: Sendable, Equatable {
 
   package init(rate: Int64, at now: Int64) {
     self.rate = max(1, rate)
-    tokens = 0
     filledAt = now
     tokens = Double(share)
   }
