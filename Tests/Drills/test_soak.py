@@ -27,13 +27,13 @@ def faults(samples):
     return result.faults
 
 
-@pytest.mark.parametrize("cycles", [5, 250])
+@pytest.mark.parametrize("cycles", [8, 250])
 def test_a_life_without_growth_holds(cycles):
     assert faults(life(cycles)) == []
 
 
 @pytest.mark.parametrize("cycles, leaks", [
-    (5, {"blocks": 1}), (5, {"heap": 4000}), (250, {"blocks": 0.05}), (250, {"heap": 50}),
+    (8, {"blocks": 1}), (8, {"heap": 4000}), (250, {"blocks": 0.05}), (250, {"heap": 50}),
     (250, {"resident": 200}), (250, {"used": 0.01}),
 ])
 def test_what_each_attempt_leaves_behind_is_found(cycles, leaks):
@@ -47,6 +47,20 @@ def test_single_samples_that_stand_out_decide_nothing():
         sample.resident += 8 << 20
     assert faults(samples) == []
     assert growth(samples, "resident") < 20_000
+
+
+def test_the_last_of_a_few_samples_decides_nothing():
+    samples = life(8)
+    samples[-1].blocks += 700
+    assert faults(samples) == []
+
+
+@pytest.mark.parametrize("first", range(8))
+def test_what_is_kept_from_some_day_on_is_no_growth(first):
+    samples = life(8)
+    for sample in samples[first:]:
+        sample.blocks += 700
+    assert faults(samples) == []
 
 
 def test_connections_and_a_log_beyond_their_bounds_are_found():

@@ -1,6 +1,7 @@
 """What a sidecar holds: descriptors, threads, memory, and the files of its directory."""
 import collections
 import dataclasses
+import itertools
 import os
 import pathlib
 import re
@@ -127,9 +128,14 @@ def pages_in_use(database):
 
 
 def growth(samples, name):
-    """What a value grows by with each 1,000 of work: the median of the slopes between any two samples, which
-    single ones that stand out do not move."""
-    points = [(one.work, getattr(one, name)) for one in samples]
-    slopes = [(value - before) / (work - earlier) for index, (work, value) in enumerate(points)
-              for earlier, before in points[:index] if work > earlier]
-    return 1000 * statistics.median(slopes) if slopes else 0.0
+    """What a value grows by with each 1,000 of work, from third to third of the samples, by the least that each
+    third has seen; of both steps the smaller. What is held for a moment stands out of one sample, and what is
+    kept from some day on makes one step; what is lost with all work makes both. Less than three tell nothing."""
+    if len(samples) < 3:
+        return 0.0
+    third = len(samples) // 3
+    parts = [samples[:third], samples[third:-third], samples[-third:]]
+    points = [(statistics.fmean(one.work for one in part), min(getattr(one, name) for one in part))
+              for part in parts]
+    return 1000 * min((value - before) / (work - earlier)
+                      for (earlier, before), (work, value) in itertools.pairwise(points))
