@@ -131,6 +131,16 @@ static inline int clinux_ask_for_routes(void) {
   return -1;
 }
 
+// Bytes of memory that are no page of a file, where `statm` is proc(5)'s file of that name, open; else 0.
+static inline long clinux_memory_of_its_own(int statm) {
+  char text[128];
+  long resident, shared;
+  ssize_t length = pread(statm, text, sizeof text - 1, 0);
+  text[length > 0 ? length : 0] = 0;
+  if (sscanf(text, "%*d %ld %ld", &resident, &shared) != 2) return 0;
+  return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
 // The environment, which Swift holds to be shared.
 static inline char **clinux_environment(void) { return __environ; }
 

@@ -3,31 +3,45 @@ import Glibc
 import Synchronization
 
 /// Notices that the engine has come to rest, and gives back then what its work has left free: the C library
-/// keeps it else, for as long as the process lives. Wakes nobody where nothing happens.
+/// keeps it else, for as long as the process lives. Wakes nobody where nothing happens, nor after work that
+/// took little.
 package final class CalmWatch: Sendable {
   private struct Content {
     var isArmed = false
     /// Since the timer was armed.
     var hasWorked = false
+    /// Bytes of memory that the process had, of no file, when it was last at rest.
+    var atRest: Int
   }
 
   private let timer: Int32
-  private let content = Mutex(Content())
+  private let sizes: Int32
+  private let content: Mutex<Content>
 
   private static let calmSeconds = 2
+  /// Less than this is not worth a wake-up, in bytes.
+  private static let least = 4 << 20
 
   init() throws(LoopError) {
     timer = timerfd_create(CLOCK_BOOTTIME, clinux_timerfd_flags)
     guard timer >= 0 else { throw LoopError("timerfd_create", errno) }
+    // Where there is none, nothing is given back.
+    sizes = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+    content = Mutex(Content(atRest: Int(clinux_memory_of_its_own(sizes))))
   }
 
-  deinit { close(timer) }
+  deinit {
+    close(timer)
+    if sizes >= 0 { close(sizes) }
+  }
 
   func register(on loop: EventLoop) throws(LoopError) {
     _ = try loop.add(timer, events: clinux_epoll_in) { [unowned self] _ in
       var expirations: UInt64 = 0
       _ = read(timer, &expirations, 8)
-      if isCalm() { malloc_trim(0) }
+      guard isCalm() else { return }
+      malloc_trim(0)
+      content.withLock { $0.atRest = Int(clinux_memory_of_its_own(sizes)) }
     }
   }
 
@@ -36,7 +50,9 @@ package final class CalmWatch: Sendable {
   func note() {
     content.withLock { content in
       content.hasWorked = content.isArmed
-      guard !content.isArmed else { return }
+      guard !content.isArmed, Int(clinux_memory_of_its_own(sizes)) > content.atRest + CalmWatch.least else {
+        return
+      }
       content.isArmed = true
       arm()
     }

@@ -108,3 +108,12 @@ def test_memory_of_a_burst_is_given_back_once_it_is_over(start, server):
         if told := sidecar.take_events("settled"):
             sidecar.ack(*told)
     deadline.until("the memory is given back", lambda: sidecar.resident(of_file=False) - before < 8 << 20, 30)
+
+
+def test_little_work_has_no_wake_up_left_behind_it(sidecar, server):
+    """Memory is given back only where there is something to give."""
+    for turn in range(20):
+        enqueue(sidecar, server.url("/"), id=f"e{turn}", data=1)
+        sidecar.ack(sidecar.settled(f"e{turn}"))
+    assert not any(sidecar.call("stats")["entries"].values())
+    assert not sidecar.armed_timers()

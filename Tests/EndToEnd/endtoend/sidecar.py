@@ -1,6 +1,8 @@
 """The real binary as a child: lines in, lines out, its end."""
 import json
 import os
+import pathlib
+import re
 import select
 import signal
 import subprocess
@@ -265,6 +267,12 @@ class Sidecar:
                 if line.startswith(name):
                     return int(line.split()[1]) * 1024
         raise AssertionError(f"the process has no {name}")
+
+    def armed_timers(self):
+        """Those of its timers that will wake it."""
+        facts = pathlib.Path(f"/proc/{self.process.pid}/fdinfo")
+        armed = re.compile(r"^it_value: \((?!0, 0\))", re.M)
+        return [one.name for one in facts.iterdir() if armed.search(one.read_text(encoding="ascii"))]
 
     def _read(self):
         rest = bytearray()
