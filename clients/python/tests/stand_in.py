@@ -43,7 +43,7 @@ def main():
         say({"id": call["id"], "result": result})
     if FAULT == "goes on":
         os.close(1)
-        time.sleep(0.5)
+        time.sleep(3)
     while FAULT.startswith("deaf"):
         time.sleep(1)
 

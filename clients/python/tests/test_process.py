@@ -281,7 +281,7 @@ def test_one_in_the_background_is_let_go_and_reaped_later(opened):
     call = client._uploads.call("ping")
     began = time.monotonic()
     client.close()
-    assert time.monotonic() - began < 0.4
+    assert time.monotonic() - began < 2
     assert call.result(0)["now"] == pid
     assert pathlib.Path(f"/proc/{pid}").exists()
     until(lambda: not pathlib.Path(f"/proc/{pid}").exists())
