@@ -80,4 +80,8 @@ package final class CalmWatch: Sendable {
     mallopt(M_MMAP_THRESHOLD, 256 << 10)
     mallopt(M_TRIM_THRESHOLD, 512 << 10)
   }
+
+  /// Call it when the start is over. The dynamic linker has been through every library, most of which nothing
+  /// asks again before something is sent, or ever.
+  package static func letGoOfTheStart() { clinux_unmap_program_pages() }
 }

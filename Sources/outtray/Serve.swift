@@ -95,6 +95,7 @@ enum Serve {
         log: log)
       greet(lock.directory, as: "owner", log)
       try startEngine(of: sidecar, now: now, log)
+      CalmWatch.letGoOfTheStart()
       try sidecar.serve(onDisconnect: options.onDisconnect, keepsAwake: options.keepsAwake)
       // Transfers, workers and the database need no farewell: what was answered is on disk.
       log.write(.info, "ended")
@@ -121,6 +122,7 @@ enum Serve {
         maxLine: options.maxLine, deadline: deadline, log: log)
       {
         greet(options.directory, as: "attached", log)
+        CalmWatch.letGoOfTheStart()
         try relay.run(watchesParent: options.watchesParent)
       }
       guard SystemClock.bootTime() < deadline else { throw StoreError.locked }

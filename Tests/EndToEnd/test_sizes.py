@@ -117,3 +117,10 @@ def test_little_work_has_no_wake_up_left_behind_it(sidecar, server):
         sidecar.ack(sidecar.settled(f"e{turn}"))
     assert not any(sidecar.call("stats")["entries"].values())
     assert not sidecar.armed_timers()
+
+
+@pytest.mark.parametrize("library", ["libcrypto", "libgnutls"])
+def test_what_only_the_start_has_read_of_a_library_is_not_kept_in_memory(sidecar, library):
+    """The dynamic linker goes through more than 1 MB of each; nothing of them is called before something is sent."""
+    sidecar.call("ping")
+    assert sidecar.resident_of(library) < 800_000

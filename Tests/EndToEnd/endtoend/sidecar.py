@@ -268,6 +268,12 @@ class Sidecar:
                     return int(line.split()[1]) * 1024
         raise AssertionError(f"the process has no {name}")
 
+    def resident_of(self, library):
+        """Bytes of a library's file that are in its memory."""
+        maps = pathlib.Path(f"/proc/{self.process.pid}/smaps").read_text(encoding="ascii")
+        of_file = re.compile(rf"^[0-9a-f].*/{library}[^/]*\nSize:.*\n(?:\w+:.*\n)*?Rss: +(\d+) kB$", re.M)
+        return sum(int(size) for size in of_file.findall(maps)) * 1024
+
     def armed_timers(self):
         """Those of its timers that will wake it."""
         facts = pathlib.Path(f"/proc/{self.process.pid}/fdinfo")
