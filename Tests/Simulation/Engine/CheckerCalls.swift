@@ -24,7 +24,7 @@ extension Checker {
     guard let ask = open.removeValue(forKey: number) else {
       throw Broken(rule: "call \(number) is answered twice")
     }
-    try checkOrder(number, ask)
+    try checkOrder(number, ask, reaction)
     if case .refused(let refusal) = reaction { return try refused(ask, refusal) }
     switch (ask, reaction) {
     case (.enqueue(let requests, _), .accepted(let answers)):
@@ -61,8 +61,10 @@ extension Checker {
     }
   }
 
-  /// Requests about one id take effect in the order in which they came.
-  private func checkOrder(_ number: Int, _ ask: Ask) throws {
+  /// Requests about one id take effect in the order in which they came. A store that rests refuses at once, and
+  /// what is refused so has no effect.
+  private func checkOrder(_ number: Int, _ ask: Ask, _ reaction: Reaction) throws {
+    if case .refused(.storage) = reaction { return }
     let ids = ask.ids
     guard !ids.isEmpty else { return }
     for (earlier, other) in open where earlier < number && !other.ids.isDisjoint(with: ids) {
