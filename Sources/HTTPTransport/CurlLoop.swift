@@ -13,7 +13,6 @@ final class CurlLoop {
   private var transfers: [AttemptID: Transfer] = [:]
   private var byHandle: [UnsafeMutableRawPointer: Transfer] = [:]
   private var idle: [EasyHandle] = []
-  private var brake = SpinBrake()
   private let pacer = Pacer()
 
   /// Connections in use count among them: libcurl closes one whenever it has more, so that with fewer than
@@ -47,22 +46,13 @@ final class CurlLoop {
       var code = curl_multi_perform(multi, &running)
       takeEndings()
       let pause = look(at: MonotonicTime.now)
-      if code == CURLM_OK { code = poll(Int32(pause)) }
+      if code == CURLM_OK { code = curl_multi_poll(multi, nil, 0, Int32(pause), nil) }
       if code != CURLM_OK { failAll(code) }
     }
     inbox.close()
     for transfer in transfers.values { drop(transfer) }
     idle = []
     curl_multi_cleanup(multi)
-  }
-
-  private func poll(_ pause: Int32) -> CURLMcode {
-    let before = MonotonicTime.now
-    let code = curl_multi_poll(multi, nil, 0, pause, nil)
-    guard settings.http2, !byHandle.isEmpty else { return code }
-    let moved = byHandle.values.reduce(0) { $0 + $1.exchange.bytesMoved }
-    if brake.mustRest(moved: moved, pollTook: MonotonicTime.now - before) { usleep(SpinBrake.restUs) }
-    return code
   }
 
   // MARK: Orders
@@ -102,7 +92,7 @@ final class CurlLoop {
       let exchange = Exchange(
         url: transmission.url, method: transmission.method, headers: transmission.headers, body: body,
         timeouts: transmission.timeouts, pace: Pace(pacer, transmission.attempt, transmission.key),
-        easy: easy.pointer, sockets: sockets, now: MonotonicTime.now)
+        easy: easy.pointer, sockets: sockets, http2: settings.http2, now: MonotonicTime.now)
       let transfer = Transfer(transmission, easy: easy, exchange: exchange)
       if let earlier = transfers.updateValue(transfer, forKey: transmission.attempt) { forget(earlier) }
       send(transfer)
@@ -134,7 +124,7 @@ final class CurlLoop {
           url: hop.url, method: hop.method, headers: hop.headers, body: body,
           timeouts: transfer.transmission.timeouts,
           pace: Pace(pacer, transfer.transmission.attempt, transfer.transmission.key),
-          easy: transfer.easy.pointer, sockets: sockets, now: MonotonicTime.now))
+          easy: transfer.easy.pointer, sockets: sockets, http2: settings.http2, now: MonotonicTime.now))
       send(transfer)
     } catch {
       finish(transfer, transfer.result(answer: nil, failure: error))
@@ -207,14 +197,17 @@ final class CurlLoop {
 
   // MARK: Time
 
-  /// Bodies that were held back go on as far as the limits allow.
+  /// Bodies that were held back go on as far as the limits allow, and those that rest when there is news.
   private func letGo() {
     for (attempt, bytes) in pacer.grants() { transfers[attempt]?.exchange.goOn(with: bytes) }
+    let now = MonotonicTime.now
+    for transfer in byHandle.values { transfer.exchange.endRest(at: now) }
   }
 
   /// Looks at every transfer that is due; returns how long libcurl may wait, ms.
   private func look(at now: Int64) -> Int64 {
     var wake = min(now + CurlLoop.noDeadline, pacer.nextAt ?? .max)
+    for transfer in byHandle.values { transfer.exchange.restAtShutWindow(at: now) }
     for transfer in transfers.values {
       if transfer.exchange.wakeAt <= now { look(at: transfer, now) }
       if transfers[transfer.transmission.attempt] === transfer { wake = min(wake, transfer.exchange.wakeAt) }

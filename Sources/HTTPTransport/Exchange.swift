@@ -25,6 +25,8 @@ final class Exchange {
   private(set) var nextLook: Int64
   private var gzipEnd: GzipEnd?
   private(set) var pace: Pace
+  /// None where HTTP/2 is not spoken.
+  private var brake: WindowBrake?
 
   private let easy: UnsafeMutableRawPointer
   private let sockets: SocketTable
@@ -43,7 +45,7 @@ final class Exchange {
 
   init(
     url: RequestURL, method: HTTPMethod, headers: HeaderFields, body: BodySource, timeouts: Timeouts,
-    pace: Pace, easy: UnsafeMutableRawPointer, sockets: SocketTable, now: Int64
+    pace: Pace, easy: UnsafeMutableRawPointer, sockets: SocketTable, http2: Bool, now: Int64
   ) {
     self.url = url
     self.method = method
@@ -52,6 +54,7 @@ final class Exchange {
     self.pace = pace
     self.easy = easy
     self.sockets = sockets
+    brake = http2 ? WindowBrake() : nil
     deadlines = Deadlines(timeouts, now: now)
     nextLook = now
   }
@@ -70,9 +73,6 @@ final class Exchange {
     answer.headBytes + Int64(ccurl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
   }
 
-  /// Bytes of both bodies and of the answer's heads so far; grows while anything happens.
-  var bytesMoved: Int64 { handedOver + bytesReceived }
-
   /// From the end of the request to the head of the final answer, ms; nil without one.
   var answeredAfterMs: Int64? {
     // What was held back left bit by bit, however short it is.
@@ -81,7 +81,8 @@ final class Exchange {
 
   /// When this exchange has to be looked at again.
   var wakeAt: Int64 {
-    hasBegun && !hasLeft ? min(nextLook, deadlines.due.at) : deadlines.due.at
+    let next = hasBegun && !hasLeft ? min(nextLook, deadlines.due.at) : deadlines.due.at
+    return min(next, brake?.restsUntil ?? .max)
   }
 
   // MARK: Called by libcurl's hooks
@@ -165,6 +166,31 @@ final class Exchange {
   }
 
   func forfeitPace() { pace.forfeit() }
+
+  // MARK: The peer's window
+
+  /// The body rests from now on if the peer's window is shut. Asked after each turn of libcurl.
+  func restAtShutWindow(at now: Int64) {
+    guard brake != nil, hasBegun, !pace.isHeldBack else { return }
+    let handed = handedOver
+    guard handed < body.length else { return }
+    let rests = brake?.mustRest(moved: handed, at: now, canWrite: { isReady(for: POLLOUT) ?? true })
+    if rests == true { curl_easy_pause(easy, CURLPAUSE_SEND) }
+  }
+
+  /// The body goes on if the peer has said something, or has rested for long.
+  func endRest(at now: Int64) {
+    guard let until = brake?.restsUntil, until <= now || isReady(for: POLLIN) == true else { return }
+    brake?.endRest()
+    curl_easy_pause(easy, CURLPAUSE_CONT)
+  }
+
+  /// nil when the socket is not known.
+  private func isReady(for event: Int32) -> Bool? {
+    guard let socket else { return nil }
+    var state = pollfd(fd: socket, events: Int16(event), revents: 0)
+    return poll(&state, 1, 0) > 0
+  }
 
   // MARK: The send queue
 
