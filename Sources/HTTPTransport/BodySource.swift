@@ -48,7 +48,9 @@ final class BodySource {
       position += Int64(count)
       return count
     case .file(let descriptor, let offset):
-      return read(count, from: descriptor, at: offset + position, into: buffer)
+      let isLast = position + Int64(count) == length
+      let part = isLast ? count : PageFit.part(of: count, at: offset + position, into: buffer)
+      return read(part, from: descriptor, at: offset + position, into: buffer)
     case .referenced(let body):
       do throws(TransferFailure) {
         let got = try body.read(count, at: position, into: buffer)

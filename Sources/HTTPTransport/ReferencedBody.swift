@@ -52,8 +52,11 @@ final class ReferencedBody {
       return count
     case .file(let path, let stamp, let range):
       let descriptor = try open(path, stamp, piece: index)
+      let start = range.lowerBound + offset
+      let isLast = position + Int64(count) == piece.end
+      let part = isLast ? count : PageFit.part(of: count, at: start, into: buffer)
       while true {
-        let got = pread(descriptor, buffer.baseAddress, count, off_t(range.lowerBound + offset))
+        let got = pread(descriptor, buffer.baseAddress, part, off_t(start))
         if got > 0 { return got }
         if got == 0 { throw ReferencedBody.changed }
         if errno != EINTR { throw ReferencedBody.failure(errno) }

@@ -12,18 +12,6 @@ struct ReferencedBodyTests {
     case size, time, inode, gone
   }
 
-  private func piece(_ file: TemporaryFile) -> OutgoingBody.Piece {
-    let path = file.path
-    var status = stat()
-    stat(path, &status)
-    return .file(
-      path: Array(path.utf8),
-      SourceStamp(
-        size: Int64(status.st_size), seconds: Int64(status.st_mtim.tv_sec),
-        nanoseconds: Int64(status.st_mtim.tv_nsec), inode: UInt64(status.st_ino)),
-      range: 0..<Int64(status.st_size))
-  }
-
   /// Changes one thing only.
   private static func change(_ file: TemporaryFile, _ change: Change) {
     var status = stat()
@@ -48,8 +36,8 @@ struct ReferencedBodyTests {
     let empty = TemporaryFile([])
     let second = TemporaryFile(pattern(70_000))
     let body = OutgoingBody.referenced([
-      .bytes(Array("head".utf8)), piece(first), .bytes([]), piece(empty), .bytes(Array("-".utf8)),
-      piece(second), .bytes(Array("tail".utf8)),
+      .bytes(Array("head".utf8)), first.piece, .bytes([]), empty.piece, .bytes(Array("-".utf8)),
+      second.piece, .bytes(Array("tail".utf8)),
     ])
     #expect(body.length == 3_070_009)
     let client = try Client()
@@ -70,7 +58,7 @@ struct ReferencedBodyTests {
   func before(_ change: Change) async throws {
     let server = RawServer(BodyTests.echo)
     let file = TemporaryFile(pattern(1000))
-    let body = OutgoingBody.referenced([.bytes([1]), piece(file)])
+    let body = OutgoingBody.referenced([.bytes([1]), file.piece])
     ReferencedBodyTests.change(file, change)
     let result = try await Client().perform(.put, server.url(), body: body)
     #expect(result.failure?.cause == (change == .gone ? .bodyMissing : .bodyChanged))
@@ -88,7 +76,7 @@ struct ReferencedBodyTests {
       ReferencedBodyTests.change(file, change)
       try peer.answer("\(status) X", body: "seen")
     }
-    let body = OutgoingBody.referenced([piece(file)])
+    let body = OutgoingBody.referenced([file.piece])
     let result = try await Client().perform(.put, server.url(), body: body)
     #expect(result.failure?.cause == (change == .gone ? .bodyMissing : .bodyChanged))
     #expect(result.answer?.status == status)
@@ -102,7 +90,7 @@ struct ReferencedBodyTests {
     let link = file.path + ".link"
     symlink(file.path, link)
     defer { unlink(link) }
-    guard case .file(_, let stamp, let range) = piece(file) else { return }
+    guard case .file(_, let stamp, let range) = file.piece else { return }
     let body = OutgoingBody.referenced([.file(path: Array(link.utf8), stamp, range: range)])
     #expect(try await Client().perform(.put, server.url(), body: body).answer?.status == 201)
     #expect(server.requests.map(\.body) == [Array(pattern(10))])
@@ -111,7 +99,7 @@ struct ReferencedBodyTests {
   @Test("A-FILE-07: a body of many files has one of them open at a time")
   func descriptors() throws {
     let files = (0..<200).map { TemporaryFile(pattern($0)) }
-    let source = try BodySource(opening: .referenced(files.map(piece)))
+    let source = try BodySource(opening: .referenced(files.map(\.piece)))
     let place = "\(NSTemporaryDirectory())"
     func open() throws -> Int {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { name in
