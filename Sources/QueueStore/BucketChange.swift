@@ -19,8 +19,10 @@ struct BucketChange {
   private var dueIsStale = false
   private var expiryIsStale = false
   private var nextPartIsStale = false
-  /// An entry went, so the bucket may be empty.
-  private(set) var hasRemoved = false
+  /// Entries that came, less those that went, and the least that this was on the way.
+  private var balance: Int64 = 0
+  private var lowest: Int64 = 0
+  private var hasRemoved = false
   var served: Int64 = 0
 
   mutating func add(_ state: Entry.State, expiresAt: Int64, covering: Int64) {
@@ -49,6 +51,8 @@ struct BucketChange {
   }
 
   private mutating func count(_ state: Entry.State, covering: Int64, by step: Int64) {
+    balance += step
+    lowest = min(lowest, balance)
     switch state {
     case .queued(let wait):
       queued += step
@@ -62,6 +66,9 @@ struct BucketChange {
     case .settled(.cancelled, _): cancelled += step
     }
   }
+
+  /// What went was in the bucket, so that one which went and came again in another state leaves it filled.
+  var mayHaveEmptied: Bool { hasRemoved && balance == lowest }
 
   /// None of the earliest times went, so that at most new ones come before them.
   var isSimple: Bool { !dueIsStale && !expiryIsStale && !nextPartIsStale }
@@ -110,28 +117,28 @@ struct BucketChange {
       OR \(isEarlier("?4", than: "next_part")))
     """
 
-  func bind(to statement: Statement, bucket: Int64) {
-    bindCounts(to: statement, bucket: bucket)
-    statement.bind(dueIsStale)
-    statement.bind(due)
-    statement.bind(expiryIsStale)
-    statement.bind(expiry)
-    statement.bind(nextPartIsStale)
-    statement.bind(nextPart)
+  func bind(to parameters: inout Parameters, bucket: Int64) {
+    bindCounts(to: &parameters, bucket: bucket)
+    parameters.bind(dueIsStale)
+    parameters.bind(due)
+    parameters.bind(expiryIsStale)
+    parameters.bind(expiry)
+    parameters.bind(nextPartIsStale)
+    parameters.bind(nextPart)
   }
 
-  func bindCounts(to statement: Statement, bucket: Int64) {
-    statement.bind(bucket)
+  func bindCounts(to parameters: inout Parameters, bucket: Int64) {
+    parameters.bind(bucket)
     for count in [queued, running, awaitingAuth, released, completed, error, cancelled, waking, served, held]
     {
-      statement.bind(count)
+      parameters.bind(count)
     }
   }
 
-  func bindTimes(to statement: Statement, bucket: Int64) {
-    statement.bind(bucket)
-    statement.bind(due)
-    statement.bind(expiry)
-    statement.bind(nextPart)
+  func bindTimes(to parameters: inout Parameters, bucket: Int64) {
+    parameters.bind(bucket)
+    parameters.bind(due)
+    parameters.bind(expiry)
+    parameters.bind(nextPart)
   }
 }

@@ -108,7 +108,7 @@ final class BucketQueries {
     try waking.all({ $0.bind(origin.text) }, BucketQueries.read)
   }
 
-  private static let nothing: @Sendable (Statement) -> Void = { _ in }
+  private static let nothing: @Sendable (inout Parameters) -> Void = { _ in }
 
   private static func read(_ row: inout StatementRow) -> Bucket? {
     let number = row.int()

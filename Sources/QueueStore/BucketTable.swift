@@ -118,16 +118,16 @@ final class BucketTable {
     guard !changes.isEmpty else { return }
     for (number, change) in changes {
       if change.isSimple {
-        try updateCounts.run { change.bindCounts(to: $0, bucket: number) }
-        if change.hasTimes { try updateTimes.run { change.bindTimes(to: $0, bucket: number) } }
+        try updateCounts.run { change.bindCounts(to: &$0, bucket: number) }
+        if change.hasTimes { try updateTimes.run { change.bindTimes(to: &$0, bucket: number) } }
       } else {
-        try updateRow.run { change.bind(to: $0, bucket: number) }
+        try updateRow.run { change.bind(to: &$0, bucket: number) }
       }
-      guard change.hasRemoved else { continue }
+      guard change.mayHaveEmptied else { continue }
       try deleteEmpty.run { $0.bind(number) }
     }
     // A bucket that was deleted must not be found again.
-    if changes.values.contains(where: \.hasRemoved) { places.removeAll() }
+    if changes.values.contains(where: \.mayHaveEmptied) { places.removeAll() }
     changes.removeAll(keepingCapacity: true)
   }
 

@@ -65,37 +65,37 @@ enum EntryRow {
     var turn: Int64
   }
 
-  static func bind(_ part: Part, of entry: Entry, in place: Place, to statement: Statement) {
+  static func bind(_ part: Part, of entry: Entry, in place: Place, to parameters: inout Parameters) {
     switch part {
     case .identity:
-      statement.bind(entry.id.text)
-      statement.bind(entry.createdAt)
-    case .bucket: statement.bind(place.bucket)
-    case .group: statement.bind(place.group)
-    case .state: bind(entry.state, to: statement)
-    case .settlement: statement.bind(settledEvent(entry.state))
-    case .headers: statement.bind(entry.headerRevision)
-    case .expiry: statement.bind(entry.expiresAt)
-    case .body: bind(entry.body, to: statement)
+      parameters.bind(entry.id.text)
+      parameters.bind(entry.createdAt)
+    case .bucket: parameters.bind(place.bucket)
+    case .group: parameters.bind(place.group)
+    case .state: bind(entry.state, to: &parameters)
+    case .settlement: parameters.bind(settledEvent(entry.state))
+    case .headers: parameters.bind(entry.headerRevision)
+    case .expiry: parameters.bind(entry.expiresAt)
+    case .body: bind(entry.body, to: &parameters)
     case .kept:
-      statement.bind(entry.kept != nil)
-      statement.bind(entry.kept?.dataDigest)
+      parameters.bind(entry.kept != nil)
+      parameters.bind(entry.kept?.dataDigest)
     case .rest:
-      statement.bind(entry.generation)
-      statement.bind(entry.attempts)
-      statement.bind(entry.idempotencyKey)
-      statement.bind(entry.failures.streak)
-      statement.bind(entry.failures.cutAnswers)
-      statement.bind(entry.failures.followedReuse)
-      bind(StoredLists.text(of: entry.failures.rules), to: statement)
-      statement.bind(entry.bytesSent)
-      statement.bind(entry.lastRequestID)
-      statement.bind(entry.updatedAt)
-      statement.bind(entry.host?.number)
-      statement.bind(entry.weight)
-      statement.bind(entry.deadlineMs)
-      statement.bind(entry.firstAttemptAt)
-      statement.bind(place.turn)
+      parameters.bind(entry.generation)
+      parameters.bind(entry.attempts)
+      parameters.bind(entry.idempotencyKey)
+      parameters.bind(entry.failures.streak)
+      parameters.bind(entry.failures.cutAnswers)
+      parameters.bind(entry.failures.followedReuse)
+      bind(StoredLists.text(of: entry.failures.rules), to: &parameters)
+      parameters.bind(entry.bytesSent)
+      parameters.bind(entry.lastRequestID)
+      parameters.bind(entry.updatedAt)
+      parameters.bind(entry.host?.number)
+      parameters.bind(entry.weight)
+      parameters.bind(entry.deadlineMs)
+      parameters.bind(entry.firstAttemptAt)
+      parameters.bind(place.turn)
     }
   }
 
@@ -106,7 +106,7 @@ enum EntryRow {
     }
   }
 
-  private static func bind(_ state: Entry.State, to statement: Statement) {
+  private static func bind(_ state: Entry.State, to parameters: inout Parameters) {
     var wait: Entry.Wait?
     var attempt: Entry.Attempt?
     var parked: Int64?
@@ -119,38 +119,38 @@ enum EntryRow {
     case .awaitingAuth(let revision): parked = revision
     case .settled: break
     }
-    statement.bind(name(of: state))
-    statement.bind(wait?.due)
-    statement.bind(wait?.isBackoff)
-    statement.bind(wait?.outage)
-    statement.bind(wait?.spread)
-    statement.bind(attempt?.ordinal)
-    statement.bind(attempt?.requestID)
-    statement.bind(attempt?.headerRevision)
-    statement.bind(parked)
-    statement.bind(held?.unmet)
-    statement.bind(held?.isBehind)
+    parameters.bind(name(of: state))
+    parameters.bind(wait?.due)
+    parameters.bind(wait?.isBackoff)
+    parameters.bind(wait?.outage)
+    parameters.bind(wait?.spread)
+    parameters.bind(attempt?.ordinal)
+    parameters.bind(attempt?.requestID)
+    parameters.bind(attempt?.headerRevision)
+    parameters.bind(parked)
+    parameters.bind(held?.unmet)
+    parameters.bind(held?.isBehind)
   }
 
   /// Stands in the row of an entry whose parts are in flight: they have their own.
   private static let ofParts = Entry.Attempt(ordinal: 1, requestID: "", headerRevision: 0)
 
-  private static func bind(_ body: StagedBody, to statement: Statement) {
-    statement.bind(body.kind.rawValue)
+  private static func bind(_ body: StagedBody, to parameters: inout Parameters) {
+    parameters.bind(body.kind.rawValue)
     switch body.place {
-    case .none: statement.bind("none")
-    case .row: statement.bind("row")
-    case .file: statement.bind("file")
-    case .reference: statement.bind("reference")
+    case .none: parameters.bind("none")
+    case .row: parameters.bind("row")
+    case .file: parameters.bind("file")
+    case .reference: parameters.bind("reference")
     }
-    statement.bind(body.length)
-    if case .file(let name) = body.place { statement.bind(name) } else { statement.bindNull() }
-    statement.bind(body.contentType)
-    bind(StoredLists.text(of: body.sources), to: statement)
+    parameters.bind(body.length)
+    if case .file(let name) = body.place { parameters.bind(name) } else { parameters.bindNull() }
+    parameters.bind(body.contentType)
+    bind(StoredLists.text(of: body.sources), to: &parameters)
   }
 
-  private static func bind(_ text: [UInt8]?, to statement: Statement) {
-    if let text { statement.bind(text: text[...]) } else { statement.bindNull() }
+  private static func bind(_ text: [UInt8]?, to parameters: inout Parameters) {
+    if let text { parameters.bind(text: text[...]) } else { parameters.bindNull() }
   }
 
   /// The state's wire string; `held`, which hosts see as queued, has its own.

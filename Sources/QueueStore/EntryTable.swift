@@ -104,10 +104,10 @@ final class EntryTable {
     try insertRow.run {
       $0.bind(entry.number)
       for part in EntryRow.Part.allCases {
-        EntryRow.bind(part, of: entry, in: place, to: $0)
+        EntryRow.bind(part, of: entry, in: place, to: &$0)
       }
     }
-    try insertText.run { EntryTable.bindText(of: entry, to: $0) }
+    try insertText.run { EntryTable.bindText(of: entry, to: &$0) }
     try parts.update(entry, from: nil, bucket: place.bucket)
   }
 
@@ -119,10 +119,10 @@ final class EntryTable {
   ) throws(StoreError) {
     let changed = EntryRow.changedParts(entry, from: old, isMoved: isMoved)
     try update(of: changed).run {
-      for part in changed { EntryRow.bind(part, of: entry, in: place, to: $0) }
+      for part in changed { EntryRow.bind(part, of: entry, in: place, to: &$0) }
       $0.bind(entry.number)
     }
-    if withText { try updateText.run { EntryTable.bindText(of: entry, to: $0) } }
+    if withText { try updateText.run { EntryTable.bindText(of: entry, to: &$0) } }
     try parts.update(entry, from: old, bucket: place.bucket)
   }
 
@@ -134,13 +134,13 @@ final class EntryTable {
     return statement
   }
 
-  private static func bindText(of entry: Entry, to statement: Statement) {
-    statement.bind(entry.number)
-    statement.bind(text: entry.vars.text)
-    statement.bind(text: entry.request.storedText[...])
-    statement.bind(entry.lane?.text)
-    statement.bind(entry.expansion?.url?.text)
-    statement.bind(entry.expansion?.length)
+  private static func bindText(of entry: Entry, to parameters: inout Parameters) {
+    parameters.bind(entry.number)
+    parameters.bind(text: entry.vars.text)
+    parameters.bind(text: entry.request.storedText[...])
+    parameters.bind(entry.lane?.text)
+    parameters.bind(entry.expansion?.url?.text)
+    parameters.bind(entry.expansion?.length)
   }
 
   func delete(_ number: Int64, hasParts: Bool) throws(StoreError) {
@@ -236,7 +236,7 @@ final class EntryTable {
   }
 
   private func some(
-    _ statement: Statement, _ limit: Int, _ bind: (Statement) -> Void
+    _ statement: Statement, _ limit: Int, _ bind: (inout Parameters) -> Void
   ) throws(StoreError) -> [(entry: Entry, turn: Int64)] {
     var found: [(entry: Entry, turn: Int64)] = []
     guard limit > 0 else { return found }
@@ -250,7 +250,7 @@ final class EntryTable {
   }
 
   private func first(
-    _ statement: Statement, _ bind: (Statement) -> Void
+    _ statement: Statement, _ bind: (inout Parameters) -> Void
   ) throws(StoreError) -> (entry: Entry, turn: Int64)? {
     try some(statement, 1, bind).first
   }
@@ -288,11 +288,11 @@ final class EntryTable {
   }
 
   private func first(
-    _ statement: Statement, _ bucket: Int64, _ bind: (Statement) -> Void
+    _ statement: Statement, _ bucket: Int64, _ bind: (inout Parameters) -> Void
   ) throws(StoreError) -> Entry? {
     try first(statement) {
       $0.bind(bucket)
-      bind($0)
+      bind(&$0)
     }?.entry
   }
 

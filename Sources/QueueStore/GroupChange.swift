@@ -59,16 +59,16 @@ struct GroupChange {
     WHERE number = ?1
     """
 
-  func bind(to statement: Statement, group: Int64) {
+  func bind(to parameters: inout Parameters, group: Int64) {
     for value in [group, rows, live, counts.completed, counts.error, counts.cancelled] {
-      statement.bind(value)
+      parameters.bind(value)
     }
     for value in [progress.weight, progress.done, progress.bytesSent, progress.totalBytes] {
-      statement.bind(value)
+      parameters.bind(value)
     }
-    statement.bind(key?.text)
-    statement.bind(host?.number)
-    statement.bind(firstAttemptAt)
+    parameters.bind(key?.text)
+    parameters.bind(host?.number)
+    parameters.bind(firstAttemptAt)
   }
 }
 
@@ -98,9 +98,9 @@ struct MemberChange {
     WHERE group_number = ?1 AND bucket = ?2
     """
 
-  func bind(to statement: Statement, group: Int64, bucket: Int64) {
+  func bind(to parameters: inout Parameters, group: Int64, bucket: Int64) {
     for value in [
       group, bucket, counts.queued, counts.running, counts.awaitingAuth, counts.released, covering,
-    ] { statement.bind(value) }
+    ] { parameters.bind(value) }
   }
 }

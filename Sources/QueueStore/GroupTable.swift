@@ -103,14 +103,14 @@ final class GroupTable {
   func flush() throws(StoreError) {
     guard !changes.isEmpty else { return }
     for (number, change) in changes {
-      try updateRow.run { change.bind(to: $0, group: number) }
+      try updateRow.run { change.bind(to: &$0, group: number) }
       for (bucket, members) in change.members {
-        func name(_ statement: Statement) {
-          statement.bind(number)
-          statement.bind(bucket)
+        func name(_ parameters: inout Parameters) {
+          parameters.bind(number)
+          parameters.bind(bucket)
         }
         try insertMember.run(name)
-        try updateMember.run { members.bind(to: $0, group: number, bucket: bucket) }
+        try updateMember.run { members.bind(to: &$0, group: number, bucket: bucket) }
         try deleteMember.run(name)
       }
     }

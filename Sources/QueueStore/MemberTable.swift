@@ -144,23 +144,23 @@ final class MemberTable {
 
   /// Numbers of live members above `number`.
   func live(of group: Int64, after number: Int64, limit: Int) throws(StoreError) -> [Int64] {
-    try live.all({ MemberTable.bind(group, number, limit, to: $0) }) { $0.int() }
+    try live.all({ MemberTable.bind(group, number, limit, to: &$0) }) { $0.int() }
   }
 
   /// Numbers of members of a bucket that wait, running ones left out.
   func waiting(of group: Int64, in bucket: Int64, limit: Int) throws(StoreError) -> [Int64] {
-    try waiting.all({ MemberTable.bind(group, bucket, limit, to: $0) }) { $0.int() }
+    try waiting.all({ MemberTable.bind(group, bucket, limit, to: &$0) }) { $0.int() }
   }
 
   /// Numbers of members above `number`, settled or not.
   func rows(of group: Int64, after number: Int64, limit: Int) throws(StoreError) -> [Int64] {
-    try rows.all({ MemberTable.bind(group, number, limit, to: $0) }) { $0.int() }
+    try rows.all({ MemberTable.bind(group, number, limit, to: &$0) }) { $0.int() }
   }
 
-  private static func bind(_ group: Int64, _ number: Int64, _ limit: Int, to statement: Statement) {
-    statement.bind(group)
-    statement.bind(number)
-    statement.bind(Int64(limit))
+  private static func bind(_ group: Int64, _ number: Int64, _ limit: Int, to parameters: inout Parameters) {
+    parameters.bind(group)
+    parameters.bind(number)
+    parameters.bind(Int64(limit))
   }
 
   func failed(of group: Int64, limit: Int) throws(StoreError) -> [EntryID] {
@@ -172,7 +172,7 @@ final class MemberTable {
 
   /// Numbers of members that are kept (D42).
   func kept(of group: Int64, after number: Int64, limit: Int) throws(StoreError) -> [Int64] {
-    try kept.all({ MemberTable.bind(group, number, limit, to: $0) }) { $0.int() }
+    try kept.all({ MemberTable.bind(group, number, limit, to: &$0) }) { $0.int() }
   }
 
   /// A group whose kept members are to go, and the number up to which they have.

@@ -51,19 +51,19 @@ final class MetaTable {
   func begin(_ content: Content) throws(StoreError) {
     try insert.run {
       $0.bind(content.identity)
-      MetaTable.bindChanging(content, to: $0)
+      MetaTable.bindChanging(content, to: &$0)
     }
   }
 
   func save(_ content: Content) throws(StoreError) {
-    try update.run { MetaTable.bindChanging(content, to: $0) }
+    try update.run { MetaTable.bindChanging(content, to: &$0) }
   }
 
-  private static func bindChanging(_ content: Content, to statement: Statement) {
-    statement.bind(content.turn)
-    statement.bind(content.bootID)
-    statement.bind(content.steadyOffset)
-    statement.bind(content.last.wall)
-    statement.bind(content.last.steady)
+  private static func bindChanging(_ content: Content, to parameters: inout Parameters) {
+    parameters.bind(content.turn)
+    parameters.bind(content.bootID)
+    parameters.bind(content.steadyOffset)
+    parameters.bind(content.last.wall)
+    parameters.bind(content.last.steady)
   }
 }

@@ -110,7 +110,7 @@ final class PartTable {
     }
     let before = isSamePlan ? old?.parts?.open ?? [] : []
     for part in parts.open where !before.contains(part) {
-      try savePart.run { PartTable.bind(part, of: entry.number, to: $0) }
+      try savePart.run { PartTable.bind(part, of: entry.number, to: &$0) }
     }
     for part in before where !parts.open.contains(where: { $0.index == part.index }) {
       try accept.run {
@@ -168,25 +168,25 @@ final class PartTable {
     return part
   }
 
-  private static func bind(_ part: Part, of number: Int64, to statement: Statement) {
+  private static func bind(_ part: Part, of number: Int64, to parameters: inout Parameters) {
     var wait: Entry.Wait?
     if case .waiting(let waits) = part.state { wait = waits }
-    statement.bind(number)
-    statement.bind(Int64(part.index))
-    statement.bind(wait == nil ? "in-flight" : "waiting")
-    statement.bind(wait?.due)
-    statement.bind(wait?.isBackoff)
-    statement.bind(wait?.outage)
-    statement.bind(wait?.spread)
-    statement.bind(part.generation)
-    statement.bind(part.attempt.ordinal)
-    statement.bind(part.attempt.requestID)
-    statement.bind(part.attempt.headerRevision)
-    statement.bind(part.failures.streak)
-    statement.bind(part.failures.cutAnswers)
-    statement.bind(part.failures.followedReuse)
+    parameters.bind(number)
+    parameters.bind(Int64(part.index))
+    parameters.bind(wait == nil ? "in-flight" : "waiting")
+    parameters.bind(wait?.due)
+    parameters.bind(wait?.isBackoff)
+    parameters.bind(wait?.outage)
+    parameters.bind(wait?.spread)
+    parameters.bind(part.generation)
+    parameters.bind(part.attempt.ordinal)
+    parameters.bind(part.attempt.requestID)
+    parameters.bind(part.attempt.headerRevision)
+    parameters.bind(part.failures.streak)
+    parameters.bind(part.failures.cutAnswers)
+    parameters.bind(part.failures.followedReuse)
     let rules = StoredLists.text(of: part.failures.rules)
-    if let rules { statement.bind(text: rules[...]) } else { statement.bindNull() }
+    if let rules { parameters.bind(text: rules[...]) } else { parameters.bindNull() }
   }
 
   // MARK: Requests

@@ -6,8 +6,6 @@ final class Statement {
   private unowned let connection: Connection
   private let sql: String
   private var handle: OpaquePointer?
-  private var parameter: Int32 = 0
-  private var bindFailure = SQLITE_OK
 
   init(_ connection: Connection, _ sql: String) {
     self.connection = connection
@@ -17,7 +15,7 @@ final class Statement {
   deinit { sqlite3_finalize(handle) }
 
   /// Runs a statement without rows.
-  func run(_ bind: (Statement) -> Void = { _ in }) throws(StoreError) {
+  func run(_ bind: (inout Parameters) -> Void = { _ in }) throws(StoreError) {
     let handle = try begin(bind)
     let code = sqlite3_step(handle)
     guard code == SQLITE_DONE || code == SQLITE_ROW else { throw end(code) }
@@ -27,7 +25,7 @@ final class Statement {
   /// What `read` makes of the first row that it does not refuse with nil. A row with a number beyond 2^60 is
   /// refused as well, here and in `all`.
   func first<Value>(
-    _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
+    _ bind: (inout Parameters) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
   ) throws(StoreError) -> Value? {
     var found: Value?
     try each(bind) { row in
@@ -40,7 +38,7 @@ final class Statement {
 
   /// What `read` makes of every row, without those that it refuses with nil.
   func all<Value>(
-    _ bind: (Statement) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
+    _ bind: (inout Parameters) -> Void = { _ in }, _ read: (inout StatementRow) -> Value?
   ) throws(StoreError) -> [Value] {
     var values: [Value] = []
     try each(bind) { row in
@@ -64,7 +62,7 @@ final class Statement {
   }
 
   /// Visits rows until `visit` returns false.
-  func each(_ bind: (Statement) -> Void, _ visit: (inout StatementRow) -> Bool) throws(StoreError) {
+  func each(_ bind: (inout Parameters) -> Void, _ visit: (inout StatementRow) -> Bool) throws(StoreError) {
     let handle = try begin(bind)
     while true {
       let code = sqlite3_step(handle)
@@ -76,21 +74,22 @@ final class Statement {
     sqlite3_reset(handle)
   }
 
-  private func begin(_ bind: (Statement) -> Void) throws(StoreError) -> OpaquePointer {
+  private func begin(_ bind: (inout Parameters) -> Void) throws(StoreError) -> OpaquePointer {
     let handle = try prepared()
-    parameter = 0
-    bindFailure = SQLITE_OK
-    bind(self)
-    if bindFailure != SQLITE_OK { throw end(bindFailure) }
+    var parameters = Parameters(handle)
+    bind(&parameters)
+    if parameters.failure != SQLITE_OK { throw end(parameters.failure) }
     return handle
   }
 
   private func prepared() throws(StoreError) -> OpaquePointer {
     if let handle { return handle }
+    var prepared: OpaquePointer?
     let flags = UInt32(SQLITE_PREPARE_PERSISTENT)
-    try connection.check(sqlite3_prepare_v3(connection.handle, sql, -1, flags, &handle, nil))
-    guard let handle else { throw .failed(code: SQLITE_MISUSE, message: "an empty statement") }
-    return handle
+    try connection.check(sqlite3_prepare_v3(connection.handle, sql, -1, flags, &prepared, nil))
+    guard let prepared else { throw .failed(code: SQLITE_MISUSE, message: "an empty statement") }
+    handle = prepared
+    return prepared
   }
 
   private func end(_ code: Int32) -> StoreError {
@@ -98,54 +97,64 @@ final class Statement {
     sqlite3_reset(handle)
     return failure
   }
+}
 
-  private func note(_ code: Int32) {
-    if bindFailure == SQLITE_OK { bindFailure = code }
+/// The parameters of one run of a statement, bound from left to right.
+struct Parameters {
+  private let handle: OpaquePointer
+  private var index: Int32 = 0
+  /// The first that there was.
+  private(set) var failure = SQLITE_OK
+
+  fileprivate init(_ handle: OpaquePointer) { self.handle = handle }
+
+  private mutating func note(_ code: Int32) {
+    if failure == SQLITE_OK { failure = code }
   }
 
-  private func next() -> Int32 {
-    parameter += 1
-    return parameter
+  private mutating func next() -> Int32 {
+    index += 1
+    return index
   }
 
-  func bind(_ value: Int64) { note(sqlite3_bind_int64(handle, next(), value)) }
+  mutating func bind(_ value: Int64) { note(sqlite3_bind_int64(handle, next(), value)) }
 
-  func bind(_ value: Int64?) {
+  mutating func bind(_ value: Int64?) {
     if let value { bind(value) } else { bindNull() }
   }
 
-  func bind(_ value: Bool) { bind(value ? 1 : 0 as Int64) }
+  mutating func bind(_ value: Bool) { bind(value ? 1 : 0 as Int64) }
 
-  func bind(_ value: Bool?) { bind(value.map { $0 ? 1 : 0 as Int64 }) }
+  mutating func bind(_ value: Bool?) { bind(value.map { $0 ? 1 : 0 as Int64 }) }
 
-  func bind(_ value: Double) { note(sqlite3_bind_double(handle, next(), value)) }
+  mutating func bind(_ value: Double) { note(sqlite3_bind_double(handle, next(), value)) }
 
-  func bind(_ value: Double?) {
+  mutating func bind(_ value: Double?) {
     if let value { bind(value) } else { bindNull() }
   }
 
-  func bind(_ value: String) {
+  mutating func bind(_ value: String) {
     var value = value
     let index = next()
     note(value.withUTF8 { outtray_bind_text(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
   }
 
-  func bind(_ value: String?) {
+  mutating func bind(_ value: String?) {
     if let value { bind(value) } else { bindNull() }
   }
 
   /// UTF-8 into a TEXT column.
-  func bind(text: ArraySlice<UInt8>) {
+  mutating func bind(text: ArraySlice<UInt8>) {
     let index = next()
     note(text.withUnsafeBytes { outtray_bind_text(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
   }
 
-  func bind(blob: [UInt8]) {
+  mutating func bind(blob: [UInt8]) {
     let index = next()
     note(blob.withUnsafeBytes { outtray_bind_blob(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
   }
 
-  func bindNull() { note(sqlite3_bind_null(handle, next())) }
+  mutating func bindNull() { note(sqlite3_bind_null(handle, next())) }
 }
 
 /// The columns of one row, read from left to right.
