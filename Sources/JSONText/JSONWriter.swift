@@ -38,7 +38,20 @@ package struct JSONWriter: Sendable {
 
   package mutating func value(_ value: Int64) {
     separate()
-    bytes.append(contentsOf: value.description.utf8)
+    if value < 0 { bytes.append(Ascii.minus) }
+    var low = bytes.count
+    var rest = value.magnitude
+    repeat {
+      bytes.append(Ascii.zero + UInt8(truncatingIfNeeded: rest % 10))
+      rest /= 10
+    } while rest > 0
+    // The last digit came first.
+    var high = bytes.count - 1
+    while low < high {
+      bytes.swapAt(low, high)
+      low += 1
+      high -= 1
+    }
   }
 
   package mutating func value(_ value: Int) { self.value(Int64(value)) }

@@ -27,7 +27,8 @@ package final class EngineThread: Sendable {
   package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
     var isTidy = true
     while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
-      engine.process(engine.takeStuck() + batch.commands)
+      let stuck = engine.takeStuck()
+      engine.process(stuck.isEmpty ? batch.commands : stuck + batch.commands)
       batch.work?(engine)
       try afterTurn(engine)
       onDeadline(engine.deadline())

@@ -26,7 +26,7 @@ struct LinkPlanner {
   init(_ admissions: [Admission], _ writer: Writer) {
     self.admissions = admissions
     self.writer = writer
-    byID = Dictionary(uniqueKeysWithValues: admissions.enumerated().map { ($1.enqueue.id, $0) })
+    byID = Dictionary(uniqueKeysWithValues: admissions.indices.map { (admissions[$0].enqueue.id, $0) })
   }
 
   /// What is wrong, and with which of them.
@@ -123,20 +123,16 @@ struct LinkPlanner {
 extension LinkPlanner {
   private func searchCircle() throws(StoreError) -> Refused? {
     var first: [EntryID] = []
-    // Beyond the call somebody may wait for one of it; otherwise a circle can only lie within.
-    var isKnown = false
-    for (index, (admission, plan)) in zip(admissions, plans).enumerated() where admission.changesEntry {
+    for index in admissions.indices where admissions[index].changesEntry {
+      let (admission, plan) = (admissions[index], plans[index])
       // One that has settled waits for nobody: others may have come after it since.
       let waitsAlready = admission.existing?.isLive == true ? plan.before : []
       first += plan.edges.filter { !$0.isMet && !waitsAlready.contains($0) }.map(\.predecessor)
       if joinsLane(index), let inFront = try inFront(ofJoining: index) { first.append(inFront) }
-      if plan.place != nil {
-        isKnown = true
-      } else if !isKnown {
-        isKnown = try writer.isWaitedFor(admission.enqueue.id)
-      }
     }
-    guard !first.isEmpty, isKnown || admissions.count > 1 else { return nil }
+    guard !first.isEmpty else { return nil }
+    let isKnown = try isKnownBeyondTheCall()
+    guard isKnown || admissions.count > 1 else { return nil }
     let circle = try Circle.search(from: first) { id throws(StoreError) in
       if let index = byID[id], admissions[index].changesEntry { return try waits(plannedAt: index) }
       return isKnown ? try waits(id) : []
@@ -155,6 +151,15 @@ extension LinkPlanner {
     }
     let path = admissions[index].enqueue.dependencies.predecessors.first == nil ? "lane" : "after"
     return Refused(input: InvalidInput(path: path, message: message), index: index)
+  }
+
+  /// Somebody beyond the call may wait for one of it; otherwise a circle can only lie within.
+  private func isKnownBeyondTheCall() throws(StoreError) -> Bool {
+    for index in admissions.indices where admissions[index].changesEntry {
+      if plans[index].place != nil { return true }
+      if try writer.isWaitedFor(admissions[index].enqueue.id) { return true }
+    }
+    return false
   }
 
   private func joinsLane(_ index: Int) -> Bool {

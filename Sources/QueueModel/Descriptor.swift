@@ -1,13 +1,14 @@
 package import JSONText
 
 /// A request that can be sent as far as that can be known now. Made by validation alone
-/// (`Descriptor(reading:)`), or read back from what validation had accepted (`Descriptor(stored:)`).
-package struct Descriptor: Sendable {
+/// (`Descriptor(reading:)`), or read back from what validation had accepted (`Descriptor(stored:)`). It never
+/// changes, and is handed about with its entry, which copies no more than a reference.
+package final class Descriptor: Sendable {
   /// May be nil with `parts`, which have their own.
-  package private(set) var url: RequestURL?
+  package let url: RequestURL?
   package let method: HTTPMethod
-  package private(set) var headers: HeaderFields
-  package private(set) var body: BodyDescription
+  package let headers: HeaderFields
+  package let body: BodyDescription
   package let accept: [AcceptRule]
   /// Wall clock, ms; nil takes `lifetimeMs` from configure.
   package let expiresAt: Int64?
@@ -124,20 +125,33 @@ package struct Descriptor: Sendable {
     return writer.bytes
   }
 
+  private init(
+    _ other: Descriptor, url: RequestURL?, headers: HeaderFields, body: BodyDescription
+  ) {
+    self.url = url
+    method = other.method
+    self.headers = headers
+    self.body = body
+    accept = other.accept
+    expiresAt = other.expiresAt
+    retry = other.retry
+    wifiOnly = other.wifiOnly
+    priority = other.priority
+    timeouts = other.timeouts
+    idempotencyKey = other.idempotencyKey
+    staging = other.staging
+    boundOrigin = other.boundOrigin
+  }
+
   /// The same request with values in the place of their names.
   func with(url: RequestURL?, headers: HeaderFields) -> Descriptor {
-    var copy = self
-    copy.url = url
-    copy.headers = headers
-    return copy
+    Descriptor(self, url: url, headers: headers, body: body)
   }
 
   /// The request as it was enqueued, where it was read without the requests of its parts.
   package func with(parts: [PartRequest]) -> Descriptor {
     guard case .parts(let path, _) = body else { return self }
-    var copy = self
-    copy.body = .parts(path, parts)
-    return copy
+    return Descriptor(self, url: url, headers: headers, body: .parts(path, parts))
   }
 }
 

@@ -6,43 +6,45 @@ struct ObjectReader {
   /// Where the object stands, from the params on; empty is the params themselves.
   let path: String
 
-  private let names: [String]
-  private var values: [JSON?]
+  /// Those that the object has: looked for far more often than given.
+  private var members: [(name: String, value: JSON)] = []
 
   /// - Parameter names: Every name that the object may have.
   init(_ object: JSON, path: String, names: [String]) throws(InvalidInput) {
     guard object.kind == .object else { throw InvalidInput(path: path, message: "must be an object") }
     self.path = path
-    self.names = names
-    values = Array(repeating: nil, count: names.count)
+    members.reserveCapacity(min(names.count, 8))
     for (name, value) in object.members() {
-      guard let index = index(of: name) else {
+      guard names.contains(where: { Self.isSame($0, name) }) else {
         throw InvalidInput(path: JSONPath.member(name, of: path), message: Self.unknown(name, known: names))
       }
-      guard values[index] == nil else {
+      guard self[name] == nil else {
         throw InvalidInput(path: JSONPath.member(name, of: path), message: "must be given once")
       }
-      values[index] = value
+      members.append((name, value))
     }
   }
 
   /// Known names are ASCII, for which equal strings of equal length have equal bytes; that is the quick
   /// comparison.
-  private func index(of name: String) -> Int? {
-    names.firstIndex { $0.utf8.count == name.utf8.count && $0 == name }
+  private static func isSame(_ known: String, _ name: String) -> Bool {
+    known.utf8.count == name.utf8.count && known == name
   }
 
   /// The member's value; nil when it is absent. A null is a value.
   subscript(_ name: String) -> JSON? {
-    index(of: name).flatMap { values[$0] }
+    for member in members where Self.isSame(member.name, name) { return member.value }
+    return nil
   }
 
   /// The same object with null members absent, but for those called one of `kept`.
   func droppingNulls(except kept: [String]) -> ObjectReader {
-    var copy = self
-    for (index, name) in names.enumerated() where values[index]?.isNull == true && !kept.contains(name) {
-      copy.values[index] = nil
+    func isDropped(_ member: (name: String, value: JSON)) -> Bool {
+      member.value.isNull && !kept.contains(member.name)
     }
+    guard members.contains(where: isDropped) else { return self }
+    var copy = self
+    copy.members.removeAll(where: isDropped)
     return copy
   }
 

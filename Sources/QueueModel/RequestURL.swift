@@ -34,14 +34,21 @@ package struct RequestURL: Sendable, Equatable, Hashable {
     do throws(HostName.Defect) { hostName = try HostName.ascii(host) } catch { throw refusal(error.message) }
     let port = try Self.port(portText, refusal)
 
-    var written = "\(scheme.rawValue)://\(hostName)"
-    if let port { written += ":\(port)" }
-    written += HTTPText.percentEncoded(bytes[authorityEnd...])
-    guard written.utf8.count <= Bounds.requestHead else {
+    // Joined as bytes: each entry that is read comes by here, and strings take five times as long.
+    var site: [UInt8] = []
+    site.reserveCapacity(bytes.count + 8)
+    site += scheme.rawValue.utf8
+    site += "://".utf8
+    site += hostName.utf8
+    var written = site
+    if let port { written += ":\(port)".utf8 }
+    written += HTTPText.percentEncoded(bytes[authorityEnd...]).utf8
+    guard written.count <= Bounds.requestHead else {
       throw refusal("must have at most \(Bounds.requestHead) bytes")
     }
-    self.text = written
-    origin = Origin(text: "\(scheme.rawValue)://\(hostName):\(port ?? scheme.defaultPort)")
+    self.text = String(decoding: written, as: UTF8.self)
+    site += ":\(port ?? scheme.defaultPort)".utf8
+    origin = Origin(text: String(decoding: site, as: UTF8.self))
   }
 
   /// A URL that is to be one value as a whole, `{name}`; it has no origin before the value is there. nil for

@@ -48,7 +48,7 @@ package struct Row: Sendable {
     }
   }
 
-  package init(_ entry: Entry, gates: Gates, now: Moment) {
+  package init(_ entry: borrowing Entry, gates: borrowing Gates, now: Moment) {
     id = entry.id
     key = entry.key
     vars = entry.vars
