@@ -51,22 +51,32 @@ extension Turn {
     _ eventIDs: [String], _ reply: @escaping Completion<Void>, _ writer: Writer
   ) throws(StoreError) {
     for eventID in eventIDs {
-      guard let (number, record) = try writer.outcome(eventID: eventID) else { continue }
-      mustSync()
-      try writer.deleteOutcome(number)
-      state.letGo(eventID)
-      switch record {
-      case .entry(let outcome):
-        guard let entry = try writer.entry(number: outcome.entry), entry.isForgotten(by: outcome) else {
-          continue
-        }
+      guard let subject = try writer.subject(ofEvent: eventID) else { continue }
+      guard let number = subject.entry else {
+        try acknowledgeGroup(eventID, writer)
+        continue
+      }
+      try forgetOutcome(subject.number, eventID, writer)
+      if let entry = try writer.entry(number: number), entry.isForgotten(byEvent: eventID) {
         try forget(entry, writer)
-      case .group(let outcome):
-        try writer.acknowledge(outcome)
-        state.mayHaveKept = true
       }
     }
     answer(reply, ())
+  }
+
+  private mutating func acknowledgeGroup(_ eventID: String, _ writer: Writer) throws(StoreError) {
+    guard case (let number, .group(let outcome))? = try writer.outcome(eventID: eventID) else { return }
+    try forgetOutcome(number, eventID, writer)
+    try writer.acknowledge(outcome)
+    state.mayHaveKept = true
+  }
+
+  private mutating func forgetOutcome(
+    _ number: Int64, _ eventID: String, _ writer: Writer
+  ) throws(StoreError) {
+    mustSync()
+    try writer.deleteOutcome(number)
+    state.letGo(eventID)
   }
 
   /// "Not handled here": the outcome goes to the next connection, or waits for the next subscribe.
@@ -103,7 +113,8 @@ extension Turn {
       }
       let room = connection.windowRoom
       let page = try writer.outcomes(
-        after: connection.cursor, keys: subscription.keys, limit: room.outcomes, maxBytes: room.bytes)
+        after: connection.cursor, keys: subscription.keys, limit: room.outcomes, maxBytes: room.bytes,
+        known: self.journaled)
       for journaled in page {
         state.connections[id]?.cursor = journaled.number
         try sendIfItsOwn(journaled, to: id, writer)
@@ -148,6 +159,7 @@ extension Turn {
   {
     mustSync()
     try writer.countDelivery(journaled.number)
+    self.journaled[journaled.number]?.deliveries += 1
     state.connections[id]?.hold(
       journaled.record.eventID, .init(number: journaled.number, bytes: journaled.bytes))
     let deliveries = journaled.deliveries + 1

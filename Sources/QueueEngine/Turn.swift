@@ -17,6 +17,8 @@ struct Turn {
   /// Entries that this turn wrote, as they stand: a change of the gates in the same turn concerns them as
   /// well.
   private(set) var written: [Int64: Entry] = [:]
+  /// Outcomes that this turn has journaled, as they stand in the journal: most of them go out with it.
+  var journaled: [Int64: JournaledOutcome] = [:]
   /// Lanes that are to go on once the entries of a call are all written; nil lets them go on at once.
   var lanesHeldBack: [Lane]?
 
@@ -192,7 +194,8 @@ struct Turn {
   }
 
   mutating func journal(_ record: Record, _ writer: Writer) throws(StoreError) {
-    _ = try writer.append(record)
+    let journaled = try writer.append(record)
+    self.journaled[journaled.number] = journaled
     for id in state.connections.keys { state.connections[id]?.mayHaveMore = true }
   }
 
@@ -222,16 +225,25 @@ struct Turn {
   // MARK: Telling hosts
 
   mutating func tellState(of entry: Entry) {
-    tell(.state, about: entry.key, .state(Row(entry, gates: state.gates, now: now)))
+    let listeners = listeners(of: .state, about: entry.key)
+    guard !listeners.isEmpty else { return }
+    let row = Row(entry, gates: state.gates, now: now)
+    for id in listeners { then(.tell(id, .state(row))) }
   }
 
   mutating func tell(_ kind: Subscription.Kind, about key: EntryKey, _ event: HostEvent) {
+    for id in listeners(of: kind, about: key) { then(.tell(id, event)) }
+  }
+
+  private func listeners(of kind: Subscription.Kind, about key: EntryKey) -> [HostID] {
+    var listeners: [HostID] = []
     for (id, connection) in state.connections {
       guard let subscription = connection.subscription, subscription.kinds.contains(kind),
         subscription.covers(key)
       else { continue }
-      then(.tell(id, event))
+      listeners.append(id)
     }
+    return listeners
   }
 
   /// Every connection is to be told of the rows that a change of the gates moved: those of this turn at once,

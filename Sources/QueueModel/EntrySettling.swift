@@ -54,12 +54,12 @@ extension Entry {
     return Decision(entry: entry, outcome: outcome, effects: [.state])
   }
 
-  /// Whether the acknowledgement of `outcome` forgets the entry: not after an error, and not when the entry
-  /// has gone on since (B188, B220).
-  package func isForgotten(by outcome: Outcome) -> Bool {
+  /// Whether the acknowledgement of this outcome forgets the entry: not after an error, and not when the
+  /// entry has gone on since (B188, B220).
+  package func isForgotten(byEvent acknowledged: String) -> Bool {
     switch state {
     case .settled(.completed, let eventID), .settled(.cancelled, let eventID):
-      generation == outcome.generation && eventID == outcome.eventID
+      eventID == acknowledged
     case .settled(.error, _), .queued, .held, .running, .sending, .awaitingAuth: false
     }
   }

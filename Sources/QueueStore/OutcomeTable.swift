@@ -10,6 +10,7 @@ final class OutcomeTable {
   private let insertRow: Statement
   private let insertText: Statement
   private let byEvent: Statement
+  private let subject: Statement
   private let byNumber: Statement
   private let page: Statement
   private let keyPage: Statement
@@ -30,6 +31,7 @@ final class OutcomeTable {
     insertRow = statement("INSERT INTO outcome (number, event_id, entry, key, bytes) VALUES (?, ?, ?, ?, ?)")
     insertText = statement("INSERT OR REPLACE INTO outcome_text (number, text) VALUES (?, ?)")
     byEvent = statement("\(OutcomeTable.selection) WHERE o.event_id = ?")
+    subject = statement("SELECT number, entry FROM outcome WHERE event_id = ?")
     byNumber = statement("\(OutcomeTable.selection) WHERE o.number = ?")
     page = statement("SELECT number, bytes FROM outcome WHERE number > ? ORDER BY number LIMIT ?")
     keyPage = statement(
@@ -45,7 +47,7 @@ final class OutcomeTable {
     lastNumber = try highest.first { $0.int() } ?? 0
   }
 
-  func append(_ record: Record) throws(StoreError) -> Int64 {
+  func append(_ record: Record) throws(StoreError) -> JournaledOutcome {
     lastNumber += 1
     let number = lastNumber
     let text = record.storedText
@@ -63,17 +65,25 @@ final class OutcomeTable {
       $0.bind(text: text[...])
     }
     count? += 1
-    return number
+    return JournaledOutcome(number: number, record: record, deliveries: 0, bytes: text.count)
   }
 
   func journaled(eventID: String) throws(StoreError) -> JournaledOutcome? {
     try byEvent.first({ $0.bind(eventID) }, OutcomeTable.read)
   }
 
+  /// Its number, and the entry that it is of; nil instead of that for a group's. Does not read what it says.
+  func subject(ofEvent eventID: String) throws(StoreError) -> (number: Int64, entry: Int64?)? {
+    try subject.first({ $0.bind(eventID) }) { row in
+      let (number, entry) = (row.int(), row.int())
+      return (number, entry == 0 ? nil : entry)
+    }
+  }
+
   /// Outcomes with numbers above `after`, by number; at most `limit`, and only the first of them may go
-  /// beyond `maxBytes` in all.
+  /// beyond `maxBytes` in all. Those of `known` are not read again.
   func outcomes(
-    after: Int64, keys: Set<EntryKey>?, limit: Int, maxBytes: Int
+    after: Int64, keys: Set<EntryKey>?, limit: Int, maxBytes: Int, known: [Int64: JournaledOutcome]
   ) throws(StoreError) -> [JournaledOutcome] {
     var outcomes: [JournaledOutcome] = []
     var bytes: Int64 = 0
@@ -84,9 +94,12 @@ final class OutcomeTable {
       for (number, length) in next {
         bytes += length
         if bytes > maxBytes && !outcomes.isEmpty { break }
+        if let outcome = known[number] {
+          outcomes.append(outcome)
+        } else if let outcome = try byNumber.first({ $0.bind(number) }, OutcomeTable.read) {
+          outcomes.append(outcome)
+        }
         // A damaged outcome reads as absent.
-        guard let outcome = try byNumber.first({ $0.bind(number) }, OutcomeTable.read) else { continue }
-        outcomes.append(outcome)
       }
       cursor = last.number
     }

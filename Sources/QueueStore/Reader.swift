@@ -239,13 +239,23 @@ package class Reader {
     try tables.outcomes.journaled(eventID: eventID).map { ($0.number, $0.record) }
   }
 
+  /// The number of an outcome, and of the entry that it is of; nil instead of that for a group's. Does not
+  /// read what it says.
+  package func subject(ofEvent eventID: String) throws(StoreError) -> (number: Int64, entry: Int64?)? {
+    try tables.outcomes.subject(ofEvent: eventID)
+  }
+
   /// Outcomes with numbers above `number`, oldest first: at most `limit` and `maxBytes` of text, but at least
   /// one. Empty means that there are no more.
+  ///
+  /// - Parameter known: By number, outcomes as they stand in the journal, which need not be read.
   package func outcomes(
-    after number: Int64, keys: Set<EntryKey>?, limit: Int, maxBytes: Int
+    after number: Int64, keys: Set<EntryKey>?, limit: Int, maxBytes: Int,
+    known: [Int64: JournaledOutcome] = [:]
   ) throws(StoreError) -> [JournaledOutcome] {
     guard limit > 0 else { return [] }
-    return try tables.outcomes.outcomes(after: number, keys: keys, limit: limit, maxBytes: maxBytes)
+    return try tables.outcomes.outcomes(
+      after: number, keys: keys, limit: limit, maxBytes: maxBytes, known: known)
   }
 
   /// Outcomes that nobody has acknowledged.

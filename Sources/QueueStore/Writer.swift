@@ -176,8 +176,8 @@ package final class Writer: Reader {
 
   // MARK: Outcomes
 
-  /// Journals an outcome. Its number.
-  package func append(_ record: Record) throws(StoreError) -> Int64 {
+  /// Journals an outcome.
+  package func append(_ record: Record) throws(StoreError) -> JournaledOutcome {
     try tables.outcomes.append(record)
   }
 
@@ -239,6 +239,6 @@ extension Entry {
   /// Nothing of what lies in `entry_text` differs.
   fileprivate func hasSameText(as other: Entry) -> Bool {
     vars == other.vars && lane == other.lane && expansion == other.expansion
-      && request.storedText == other.request.storedText
+      && (request === other.request || request.storedText == other.request.storedText)
   }
 }

@@ -217,16 +217,14 @@ struct LifeTests {
     let cancelled = running.cancelled(now: .start, randomness: bits)
     for (decision, isForgotten) in [(completed, true), (failed, false), (cancelled, true)] {
       let outcome = try #require(decision.outcome)
-      #expect(decision.entry.isForgotten(by: outcome) == isForgotten)
-      var other = outcome
-      other.eventID = "another"
-      #expect(!decision.entry.isForgotten(by: other))
+      #expect(decision.entry.isForgotten(byEvent: outcome.eventID) == isForgotten)
+      #expect(!decision.entry.isForgotten(byEvent: "another"))
       let again = decision.entry.replaced(
         by: try .sample(), body: .sample(), gates: Gates(), lifetimeMs: 5, now: .start, randomness: bits
       ).entry
-      #expect(!again.isForgotten(by: outcome))
+      #expect(!again.isForgotten(byEvent: outcome.eventID))
       let settledAgain = again.running("r2").cancelled(now: .start, randomness: bits).entry
-      #expect(!settledAgain.isForgotten(by: outcome))
+      #expect(!settledAgain.isForgotten(byEvent: outcome.eventID))
     }
   }
 }

@@ -130,7 +130,7 @@ func withDatabase<Value>(
 }
 
 extension Writer {
-  func append(_ outcome: Outcome) throws -> Int64 { try append(.entry(outcome)) }
+  func append(_ outcome: Outcome) throws -> Int64 { try append(.entry(outcome)).number }
 }
 
 extension JournaledOutcome {
