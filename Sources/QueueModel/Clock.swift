@@ -39,17 +39,19 @@ extension Randomness {
   package func uuid() -> String {
     let high = next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
     let low = next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
-    var digits: [UInt8] = []
-    digits.reserveCapacity(36)
-    for (index, word) in [high, low].enumerated() {
-      for nibble in 0..<16 {
-        if (index == 0 && (nibble == 8 || nibble == 12)) || (index == 1 && (nibble == 0 || nibble == 4)) {
-          digits.append(UInt8(ascii: "-"))
+    return String(unsafeUninitializedCapacity: 36) { text in
+      var at = 0
+      for nibble in 0..<32 {
+        if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 {
+          text[at] = UInt8(ascii: "-")
+          at += 1
         }
-        let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - nibble * 4)) & 0xF
-        digits.append(value < 10 ? value + 48 : value + 87)
+        let word = nibble < 16 ? high : low
+        let value = UInt8(truncatingIfNeeded: word >> UInt64(60 - nibble % 16 * 4)) & 0xF
+        text[at] = value < 10 ? value + 48 : value + 87
+        at += 1
       }
+      return at
     }
-    return String(decoding: digits, as: UTF8.self)
   }
 }

@@ -6,15 +6,16 @@ extension Entry {
     number: Int64, from enqueue: Enqueue, body: StagedBody, gates: Gates, lifetimeMs: Int64, now: Moment,
     randomness: any Randomness
   ) -> Decision {
-    let entry = Entry(
-      number: number, id: enqueue.id, key: enqueue.key, vars: enqueue.vars, generation: 1,
-      request: enqueue.request, body: body, parts: Parts(planOf: enqueue.request.body, since: 1),
-      idempotencyKey: enqueue.request.freshIdempotencyKey(randomness),
-      headerRevision: enqueue.headerRevision ?? gates.headerRevision,
-      expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
-      createdAt: now.wall, updatedAt: now.wall, host: enqueue.host, lane: enqueue.lane, group: enqueue.group,
-      weight: enqueue.weight, deadlineMs: enqueue.deadlineMs)
-    return Decision(entry: entry, effects: [.state])
+    Decision(
+      entry: Entry(
+        number: number, id: enqueue.id, key: enqueue.key, vars: enqueue.vars, generation: 1,
+        request: enqueue.request, body: body, parts: Parts(planOf: enqueue.request.body, since: 1),
+        idempotencyKey: enqueue.request.freshIdempotencyKey(randomness),
+        headerRevision: enqueue.headerRevision ?? gates.headerRevision,
+        expiresAt: enqueue.expiresAt(lifetimeMs: lifetimeMs, now: now), state: .queued(Wait(due: now.steady)),
+        createdAt: now.wall, updatedAt: now.wall, host: enqueue.host, lane: enqueue.lane,
+        group: enqueue.group, weight: enqueue.weight, deadlineMs: enqueue.deadlineMs),
+      effects: [.state])
   }
 
   /// The same body was enqueued again for a live entry: its metadata is replaced, a wait ends, a wait for
