@@ -122,27 +122,29 @@ extension QueueEngine {
     // What became due meanwhile waits for the store, and would be asked for again and again.
     if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
     guard sends, !state.gates.paused, !state.isFinishing else { return deadline }
-    let limits = [
-      try store.reader.nextExpiry(where: state.mayExpire),
-      try store.reader.nextGroupDeadline(where: state.mayExpire),
-    ]
-    deadline.wall = limits.compactMap(\.self).min()
     if let opening = state.nextOpening { times.append(opening) }
-    deadline.steady = times.min()
-    guard state.slots.hasRoom else { return deadline }
-    let due = try store.reader.nextDue(after: state.lookedAt) { state.isOpen($0, at: now.steady) }
-    if let due { times.append(due) }
-    if let woken = try nextWoken(where: state.mayExpire) { times.append(woken) }
-    deadline.steady = times.min()
-    return deadline
+    return try store.read { reader throws(StoreError) in
+      let limits = [
+        try reader.nextExpiry(where: state.mayExpire),
+        try reader.nextGroupDeadline(where: state.mayExpire),
+      ]
+      deadline.wall = limits.compactMap(\.self).min()
+      if state.slots.hasRoom {
+        let due = try reader.nextDue(after: state.lookedAt) { state.isOpen($0, at: now.steady) }
+        let woken = try nextWoken(reader, where: state.mayExpire)
+        times += [due, woken].compactMap(\.self)
+      }
+      deadline.steady = times.min()
+      return deadline
+    }
   }
 
   /// The next entry that the end of an outage wakes.
-  private func nextWoken(where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
+  private func nextWoken(_ reader: Reader, where isOpen: (Bucket) -> Bool) throws(StoreError) -> Int64? {
     var earliest: Int64?
     for (origin, outage) in state.gates.outages {
       guard let endedAt = outage.endedAt,
-        let spread = try store.reader.nextWoken(
+        let spread = try reader.nextWoken(
           origin: origin, outage: outage.number,
           beyond: Gates.spread(reachedAt: state.lookedAt, endedAt: endedAt), where: isOpen)
       else { continue }

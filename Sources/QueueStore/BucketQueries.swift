@@ -15,6 +15,7 @@ final class BucketQueries {
   private let laterDue: Statement
   private let laterPart: Statement
   private let byExpiry: Statement
+  private let passed: Statement
   private let waking: Statement
 
   init(_ connection: Connection) {
@@ -38,6 +39,7 @@ final class BucketQueries {
     laterPart = select("WHERE next_part > ? AND next_part IS NOT NULL ORDER BY next_part")
     laterDue = select("WHERE due > ? AND due IS NOT NULL ORDER BY due")
     byExpiry = select("WHERE expiry IS NOT NULL ORDER BY expiry")
+    passed = select("WHERE expiry <= ? AND expiry IS NOT NULL ORDER BY expiry")
     waking = select("WHERE origin = ? AND waking > 0")
   }
 
@@ -94,10 +96,8 @@ final class BucketQueries {
   /// Buckets with a deadline up to `wall` that `isOpen` admits, the earliest first.
   func expiring(at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool) throws(StoreError) -> [Bucket] {
     var buckets: [Bucket] = []
-    try byExpiry.each(BucketQueries.nothing) { row in
-      guard let bucket = BucketQueries.read(&row) else { return true }
-      guard let expiry = bucket.expiry, expiry <= wall else { return false }
-      if isOpen(bucket) { buckets.append(bucket) }
+    try passed.each({ $0.bind(wall) }) { row in
+      if let bucket = BucketQueries.read(&row), isOpen(bucket) { buckets.append(bucket) }
       return buckets.count < limit
     }
     return buckets

@@ -22,6 +22,7 @@ package final class QueueStore {
   private(set) var tables: Tables
   private var writer: Writer
   private var begin: Statement
+  private var beginReading: Statement
   private var commit: Statement
   /// The last turn that was committed.
   package private(set) var turn: Int64
@@ -82,6 +83,7 @@ package final class QueueStore {
     reader = Reader(tables, folder)
     writer = Writer(tables, folder, unwritten)
     begin = Statement(tables.connection, "BEGIN IMMEDIATE")
+    beginReading = Statement(tables.connection, "BEGIN")
     commit = Statement(tables.connection, "COMMIT")
     try writer.continueNumbers(after: 0)
     try write(durable: true) { writer in
@@ -106,6 +108,19 @@ package final class QueueStore {
     _ = try tables.settings.gates()
     _ = try tables.settings.configuration()
     _ = try tables.connection.integer("SELECT COUNT(*) FROM diagnostic")
+  }
+
+  /// Several questions that see one state of the database, and take its locks once. Not inside a write.
+  package func read<Value>(_ work: (Reader) throws(StoreError) -> Value) throws(StoreError) -> Value {
+    try beginReading.run()
+    do throws(StoreError) {
+      let value = try work(reader)
+      try commit.run()
+      return value
+    } catch {
+      endTransaction()
+      throw error
+    }
   }
 
   // MARK: Writing
@@ -180,6 +195,10 @@ package final class QueueStore {
     tables.bodies.transactionEnded(committed: false)
     unwritten.transactionEnded(committed: false)
     _ = writer.takeUnlogged()
+    endTransaction()
+  }
+
+  private func endTransaction() {
     guard tables.connection.isInTransaction else { return }
     // Where SQLite cannot even take its own changes back, the next transaction begins on a new connection.
     do { try tables.connection.execute("ROLLBACK") } catch { isDoubtful = true }
@@ -230,6 +249,7 @@ package final class QueueStore {
     reader = Reader(tables, folder)
     self.writer = writer
     begin = Statement(connection, "BEGIN IMMEDIATE")
+    beginReading = Statement(connection, "BEGIN")
     commit = Statement(connection, "COMMIT")
     turn = min(database.meta.turn, doubted)
     isDoubtful = false

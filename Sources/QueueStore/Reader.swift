@@ -183,8 +183,12 @@ package class Reader {
     at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
     try flushCounts()
-    var entries: [Entry] = []
     let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen)
+    return try expired(in: buckets, at: wall, limit: limit)
+  }
+
+  func expired(in buckets: [Bucket], at wall: Int64, limit: Int) throws(StoreError) -> [Entry] {
+    var entries: [Entry] = []
     for bucket in buckets where entries.count < limit {
       entries += try tables.entries.expired(in: bucket.number, at: wall, limit: limit - entries.count)
     }
