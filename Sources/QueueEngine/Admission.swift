@@ -160,16 +160,17 @@ extension Turn {
     }
     mustSync()
     log(.debug, LogLine(enqueued: decision.entry, as: admission.disposition.rawValue))
+    let number = decision.entry.number
+    let rowBody = admission.staged?.rowBytes
     if let existing = admission.existing {
       try apply(decision, from: existing, writer)
+      if let rowBody { try writer.putRowBody(number, rowBody) }
     } else {
-      try insert(decision, writer)
+      try insert(decision, body: rowBody, writer)
     }
     if let group = decision.entry.group, let limit = admission.enqueue.groupDeadlineMs {
       try writer.save(deadlineMs: limit, of: group)
     }
-    let number = decision.entry.number
-    if let bytes = admission.staged?.rowBytes { try writer.putRowBody(number, bytes) }
     // The requests of an entry in parts lie beside its row.
     if case .parts(_, let parts) = admission.enqueue.request.body { try writer.putParts(parts, of: number) }
   }

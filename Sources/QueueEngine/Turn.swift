@@ -153,8 +153,10 @@ struct Turn {
   }
 
   /// Writes a new entry.
-  mutating func insert(_ decision: Decision, _ writer: Writer) throws(StoreError) {
-    try writer.insert(decision.entry)
+  ///
+  /// - Parameter body: The bytes of a body whose place is the row.
+  mutating func insert(_ decision: Decision, body: [UInt8]?, _ writer: Writer) throws(StoreError) {
+    try writer.insert(decision.entry, body: body)
     try follow(decision, writer)
   }
 

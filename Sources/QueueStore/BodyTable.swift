@@ -1,10 +1,10 @@
 import QueueModel
 
-/// Bodies in the database, and the names of body files that no row needs any more (D27).
+/// Bodies in the database, which lie beside the texts of their entries, and the names of body files that no
+/// row needs any more (D27).
 final class BodyTable {
-  private let insert: Statement
+  private let put: Statement
   private let select: Statement
-  private let delete: Statement
   private let doom: Statement
   private let doomed: Statement
   private let forgetDoomed: Statement
@@ -23,9 +23,8 @@ final class BodyTable {
 
   init(_ connection: Connection) {
     func statement(_ sql: String) -> Statement { Statement(connection, sql) }
-    insert = statement("INSERT OR REPLACE INTO body (number, bytes) VALUES (?, ?)")
-    select = statement("SELECT bytes FROM body WHERE number = ?")
-    delete = statement("DELETE FROM body WHERE number = ?")
+    put = statement("UPDATE entry_text SET body = ? WHERE number = ?")
+    select = statement("SELECT body FROM entry_text WHERE number = ?")
     doom = statement("INSERT OR IGNORE INTO doomed (name) VALUES (?)")
     // A file that a name of the caller's still stands for tells that name from another file's (D28), so it
     // goes after it. It takes no room of its own.
@@ -42,26 +41,35 @@ final class BodyTable {
       """)
   }
 
-  func put(_ bytes: [UInt8], of number: Int64) throws(StoreError) {
-    try insert.run {
-      $0.bind(number)
+  /// Replaces the bytes that the text of the entry has; nil has it without any.
+  func put(_ bytes: [UInt8]?, of number: Int64) throws(StoreError) {
+    try put.run {
       $0.bind(blob: bytes)
+      $0.bind(number)
     }
   }
 
   func bytes(of number: Int64) throws(StoreError) -> [UInt8]? {
-    try select.first({ $0.bind(number) }) { $0.bytes() }
+    try select.first({ $0.bind(number) }) { $0.optionalBytes() }
   }
 
   /// Deletes the bytes of a body in the database, or notes the name of its file.
   func release(_ body: StagedBody, of number: Int64) throws(StoreError) {
     switch body.place {
     case .none, .reference: break
-    case .row: try delete.run { $0.bind(number) }
-    case .file(let name):
-      try doom.run { $0.bind(name) }
-      doomsInTransaction = true
+    case .row: try put(nil, of: number)
+    case .file(let name): try doom(name)
     }
+  }
+
+  /// As `release`, of an entry whose text, and with it a body in the database, goes as well.
+  func releaseWithText(_ body: StagedBody) throws(StoreError) {
+    if case .file(let name) = body.place { try doom(name) }
+  }
+
+  private func doom(_ name: String) throws(StoreError) {
+    try doom.run { $0.bind(name) }
+    doomsInTransaction = true
   }
 
   /// A row names the file of the body from this transaction on.

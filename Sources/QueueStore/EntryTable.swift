@@ -20,7 +20,6 @@ final class EntryTable {
   private let deleteRow: Statement
   private let deleteText: Statement
   private let byNumber: Statement
-  private let byID: Statement
   private let numberOfID: Statement
   private let standing: Statement
   private let placement: Statement
@@ -54,8 +53,8 @@ final class EntryTable {
       """)
     insertText = statement(
       """
-      INSERT OR REPLACE INTO entry_text (number, vars, request, lane, sent_url, sent_length)
-      VALUES (?, ?, ?, ?, ?, ?)
+      INSERT OR REPLACE INTO entry_text (number, vars, request, lane, sent_url, sent_length, body)
+      VALUES (?, ?, ?, ?, ?, ?, ?)
       """)
     updateText = statement(
       """
@@ -65,7 +64,6 @@ final class EntryTable {
     deleteRow = statement("DELETE FROM entry WHERE number = ?")
     deleteText = statement("DELETE FROM entry_text WHERE number = ?")
     byNumber = select("WHERE e.number = ?")
-    byID = select("WHERE e.id = ?")
     numberOfID = statement("SELECT number FROM entry WHERE id = ?")
     standing = statement(
       """
@@ -100,14 +98,18 @@ final class EntryTable {
       """)
   }
 
-  func insert(_ entry: Entry, in place: EntryRow.Place) throws(StoreError) {
+  /// - Parameter body: The bytes of a body whose place is the row.
+  func insert(_ entry: Entry, body: [UInt8]?, in place: EntryRow.Place) throws(StoreError) {
     try insertRow.run {
       $0.bind(entry.number)
       for part in EntryRow.Part.allCases {
         EntryRow.bind(part, of: entry, in: place, to: &$0)
       }
     }
-    try insertText.run { EntryTable.bindText(of: entry, to: &$0) }
+    try insertText.run {
+      EntryTable.bindText(of: entry, to: &$0)
+      $0.bind(blob: body)
+    }
     try parts.update(entry, from: nil, bucket: place.bucket)
   }
 
@@ -152,7 +154,7 @@ final class EntryTable {
   /// The number of a row that takes the id and cannot be read.
   func damaged(id: EntryID) throws(StoreError) -> Int64? {
     guard try entry(id: id) == nil else { return nil }
-    return try numberOfID.first({ $0.bind(id.text) }) { $0.int() }
+    return try number(of: id)
   }
 
   /// The numbers of rows whose deadline has come and that cannot be read.
@@ -199,7 +201,13 @@ final class EntryTable {
   }
 
   func entry(id: EntryID) throws(StoreError) -> (entry: Entry, turn: Int64)? {
-    try first(byID) { $0.bind(id.text) }
+    guard let number = try number(of: id) else { return nil }
+    return try first(byNumber) { $0.bind(number) }
+  }
+
+  /// Most ids that are asked about are new: the index tells so, and no row is read.
+  private func number(of id: EntryID) throws(StoreError) -> Int64? {
+    try numberOfID.first({ $0.bind(id.text) }) { $0.int() }
   }
 
   func runningEntries() throws(StoreError) -> [Entry] {

@@ -27,6 +27,28 @@ enum Migrations {
 
   private static let settled = anyOf("state", "completed", "error", "cancelled")
 
+  /// Columns that are set in the states named, and NULL in every other.
+  private static let columnsOfStates: [(states: [String], columns: [String])] = [
+    (["queued"], ["due", "is_backoff", "spread"]),
+    (["held"], ["held_unmet", "held_behind"]),
+    (["running"], ["attempt_ordinal", "attempt_request_id", "attempt_revision"]),
+    (["awaiting-auth"], ["parked_revision"]),
+    (["completed", "error", "cancelled"], ["settled_event"]),
+  ]
+
+  /// SQL that is true when the state is one that there is and has its columns alone. One condition that asks
+  /// for the state once: it is part of each statement that writes a row.
+  private static var hasColumnsOfState: String {
+    let cases = columnsOfStates.flatMap { states, own in
+      let others = columnsOfStates.flatMap(\.columns).filter { !own.contains($0) }
+      let queuedOnly = states == ["queued"] ? [] : ["outage"]
+      let conditions =
+        own.map { "\($0) IS NOT NULL" } + (others + queuedOnly).map { "\($0) IS NULL" }
+      return states.map { "WHEN '\($0)' THEN \(conditions.joined(separator: " AND "))" }
+    }
+    return "CASE state \(cases.joined(separator: " ")) ELSE 0 END"
+  }
+
   // A state is its wire string, times are ms, texts are UTF-8 that is compared byte by byte (BINARY, the
   // default). Columns that belong to one state are set in that state and NULL in every other, as in
   // Entry.State. Long texts lie beside their row, so that a change of state rewrites a short row only.
@@ -83,23 +105,19 @@ enum Migrations {
       weight REAL CHECK (weight > 0),
       deadline_ms INTEGER CHECK (deadline_ms > 0),
       first_attempt_at INTEGER CHECK (first_attempt_at IS NULL OR attempts > 0),
-      state TEXT NOT NULL
-        CHECK (
-          \(anyOf("state", "queued", "held", "running", "awaiting-auth", "completed", "error", "cancelled"))),
-      due INTEGER CHECK ((due IS NOT NULL) = (state = 'queued')),
+      state TEXT NOT NULL,
+      due INTEGER,
       is_backoff INTEGER CHECK (is_backoff IN (0, 1)),
-      outage INTEGER CHECK (outage IS NULL OR state = 'queued'),
+      outage INTEGER,
       spread REAL CHECK (spread >= 0 AND spread < 1),
-      attempt_ordinal INTEGER CHECK ((attempt_ordinal IS NOT NULL) = (state = 'running')),
-      attempt_request_id TEXT CHECK ((attempt_request_id IS NOT NULL) = (state = 'running')),
-      attempt_revision INTEGER CHECK ((attempt_revision IS NOT NULL) = (state = 'running')),
-      parked_revision INTEGER CHECK ((parked_revision IS NOT NULL) = (state = 'awaiting-auth')),
+      attempt_ordinal INTEGER,
+      attempt_request_id TEXT,
+      attempt_revision INTEGER,
+      parked_revision INTEGER,
       -- entries it comes after that have not completed, and whether another one is before it in its lane
-      held_unmet INTEGER CHECK (held_unmet >= 0 AND (held_unmet IS NOT NULL) = (state = 'held')),
-      held_behind INTEGER
-        CHECK (held_behind IN (0, 1) AND (held_behind IS NOT NULL) = (state = 'held')),
-      settled_event TEXT
-        CHECK ((settled_event IS NOT NULL) = \(settled)),
+      held_unmet INTEGER CHECK (held_unmet >= 0),
+      held_behind INTEGER CHECK (held_behind IN (0, 1)),
+      settled_event TEXT,
       generation INTEGER NOT NULL CHECK (generation > 0),
       attempts INTEGER NOT NULL CHECK (attempts >= 0),
       header_revision INTEGER NOT NULL CHECK (header_revision >= 0),
@@ -126,9 +144,8 @@ enum Migrations {
       host INTEGER,
       -- the turn that wrote the row
       turn INTEGER NOT NULL,
-      CHECK (state <> 'held' OR held_unmet > 0 OR held_behind = 1),
-      CHECK ((is_backoff IS NOT NULL) = (state = 'queued')),
-      CHECK ((spread IS NOT NULL) = (state = 'queued')),
+      CHECK (\(hasColumnsOfState)),
+      CHECK (held_unmet > 0 OR held_behind = 1),
       CHECK (is_kept = 0 OR state = 'completed' AND body_place = 'none'),
       CHECK (body_kind <> 'none' OR body_place = 'none' AND body_length = 0),
       CHECK (body_place <> 'row' OR body_length <= 65536),
@@ -206,12 +223,9 @@ enum Migrations {
       lane TEXT,
       -- with bindings, once every value is there: where it is sent to, and the bytes of its body
       sent_url TEXT CHECK (sent_url IS NULL OR sent_length IS NOT NULL),
-      sent_length INTEGER CHECK (sent_length >= 0)
-    ) STRICT;
-
-    CREATE TABLE body (
-      number INTEGER PRIMARY KEY,
-      bytes BLOB NOT NULL CHECK (length(bytes) <= 65536)
+      sent_length INTEGER CHECK (sent_length >= 0),
+      -- of a body whose place is the row; last, so that what stands before it is read without it
+      body BLOB CHECK (length(body) <= 65536)
     ) STRICT;
 
     -- Body files that no row names any more, to be unlinked after the commit (D27).

@@ -4,7 +4,7 @@ package import QueueModel
 /// A body ready to be named by a row.
 package struct Staged: Sendable {
   package var body: StagedBody
-  /// For a place of `.row`: what `Writer.putRowBody` takes.
+  /// For a place of `.row`: what `Writer.insert` and `Writer.putRowBody` take.
   package var rowBytes: [UInt8]?
   /// Files of the caller whose names go once the entry is committed (D28): what `Writer.note` takes.
   package var moved: [MovedSource] = []

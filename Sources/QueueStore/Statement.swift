@@ -149,7 +149,8 @@ struct Parameters {
     note(text.withUnsafeBytes { outtray_bind_text(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
   }
 
-  mutating func bind(blob: [UInt8]) {
+  mutating func bind(blob: [UInt8]?) {
+    guard let blob else { return bindNull() }
     let index = next()
     note(blob.withUnsafeBytes { outtray_bind_blob(handle, index, $0.baseAddress, Int32(clamping: $0.count)) })
   }

@@ -89,9 +89,10 @@ extension Reader {
     let rows = Statement(
       tables.connection,
       """
-      SELECT e.number, e.id, e.body_length, e.body_file, e.body_place = 'row', length(b.bytes),
-        iif(e.body_kind = 'data', b.bytes, NULL)
-      FROM entry e LEFT JOIN body b ON b.number = e.number WHERE e.number >= ? ORDER BY e.number LIMIT 512
+      SELECT e.number, e.id, e.body_length, e.body_file, e.body_place = 'row', length(t.body),
+        iif(e.body_kind = 'data', t.body, NULL)
+      FROM entry e LEFT JOIN entry_text t ON t.number = e.number
+      WHERE e.number >= ? ORDER BY e.number LIMIT 512
       """)
     // A damaged row can have any number.
     var next: Int64? = .min

@@ -35,16 +35,18 @@ package final class Writer: Reader {
   package var lastNumber: Int64 { lastEntryNumber }
 
   /// Adds a new entry. A damaged row of the same id gives way.
-  package func insert(_ entry: Entry) throws(StoreError) {
+  ///
+  /// - Parameter body: The bytes of a staged body whose place is the row.
+  package func insert(_ entry: Entry, body: [UInt8]? = nil) throws(StoreError) {
     let place = try tables.buckets.place(of: entry)
     let group = try tables.groups.number(for: entry)
     let row = EntryRow.Place(bucket: place.bucket, group: group, turn: turn)
     do throws(StoreError) {
-      try tables.entries.insert(entry, in: row)
+      try tables.entries.insert(entry, body: body, in: row)
     } catch {
       guard error.isUniqueness, let damaged = try tables.entries.damaged(id: entry.id) else { throw error }
       try removeDamaged(damaged)
-      try tables.entries.insert(entry, in: row)
+      try tables.entries.insert(entry, body: body, in: row)
     }
     tables.buckets.add(entry.state, expiresAt: entry.expiresAt, to: place)
     if let group {
@@ -90,7 +92,7 @@ package final class Writer: Reader {
         if leavesGroup || entry.isLive { $0.remove(entry, from: place) } else { $0.removeRow() }
       }
     }
-    try tables.bodies.release(entry.body, of: entry.number)
+    try tables.bodies.releaseWithText(entry.body)
     try tables.entries.delete(entry.number, hasParts: entry.parts != nil)
     try tables.links.delete(of: entry.number)
   }
@@ -108,10 +110,12 @@ package final class Writer: Reader {
   package override func expiring(
     at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool
   ) throws(StoreError) -> [Entry] {
-    let entries = try super.expiring(at: wall, limit: limit, where: isOpen)
+    try flushCounts()
+    let buckets = try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen)
+    let entries = try expired(in: buckets, at: wall, limit: limit)
     guard entries.isEmpty, limit > 0 else { return entries }
     var removed = 0
-    for bucket in try tables.bucketQueries.expiring(at: wall, limit: limit, where: isOpen) {
+    for bucket in buckets {
       for number in try tables.entries.damaged(in: bucket.number, expiredAt: wall) {
         try removeDamaged(number)
         removed += 1
@@ -130,14 +134,13 @@ package final class Writer: Reader {
       tables.buckets.remove(standing.state, from: place)
       if let group = standing.group { try removeDamagedMember(standing.state, of: group, from: place) }
     }
-    try tables.bodies.release(StagedBody(kind: .data, length: 0, place: .row), of: number)
     try tables.entries.delete(number, hasParts: true)
     try noteAbandoned(by: number)
   }
 
   // MARK: Bodies
 
-  /// Keeps the bytes of a staged body in the database; replaces what the entry had there.
+  /// Keeps the bytes of a staged body in the database, of an entry that is there; replaces what it had.
   package func putRowBody(_ number: Int64, _ bytes: [UInt8]) throws(StoreError) {
     try tables.bodies.put(bytes, of: number)
   }

@@ -21,7 +21,7 @@ import Testing
         INSERT INTO entry (number, id, \(columns))
           SELECT number + n, id || n, \(columns) FROM entry, series WHERE number = \(entry.number);
         INSERT INTO entry_text
-          SELECT number + n, vars, request, lane, sent_url, sent_length FROM entry_text, series
+          SELECT number + n, vars, request, lane, sent_url, sent_length, body FROM entry_text, series
           WHERE number = \(entry.number);
         INSERT INTO dependency (successor, predecessor, is_met, settles, is_open)
           SELECT successor + n, predecessor, is_met, settles, is_open FROM dependency, series

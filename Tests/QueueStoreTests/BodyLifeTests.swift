@@ -109,7 +109,7 @@ struct BodyLifeTests {
       return
     }
     try #expect(store.reader.bodyBytes(of: owner) == [7, 8])
-    try withDatabase(of: directory.queue) { try $0.execute("DELETE FROM body") }
+    try withDatabase(of: directory.queue) { try $0.execute("UPDATE entry_text SET body = NULL") }
     guard case .file(let path, 0, 2) = try store.reader.outgoing(owner) else {
       Issue.record("a file")
       return

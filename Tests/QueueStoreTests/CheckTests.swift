@@ -20,7 +20,7 @@ struct CheckTests {
     "UPDATE entry SET body_place = 'none'", "UPDATE entry SET body_kind = 'none'",
     "UPDATE entry SET body_kind = 'stream'", "UPDATE bucket SET queued = -1", "UPDATE bucket SET waking = 2",
     "UPDATE bucket SET wifi_only = 3", "UPDATE bucket SET priority = 'low'", "UPDATE bucket SET queued = 0",
-    "UPDATE outcome SET deliveries = -1", "INSERT INTO body VALUES (9, zeroblob(65537))",
+    "UPDATE outcome SET deliveries = -1", "UPDATE entry_text SET body = zeroblob(65537)",
     "INSERT INTO diagnostic VALUES (1, 0, 1, 'fatal', 'm', NULL, NULL)",
     "INSERT INTO meta SELECT 2, '', 1, '', 1, 1, 1",
   ]

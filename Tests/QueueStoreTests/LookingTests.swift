@@ -108,7 +108,7 @@ struct LookingTests {
     }
     try #expect(problems().isEmpty)
     for (harm, check) in [
-      ("UPDATE body SET bytes = x'7B'", "entries"), ("DELETE FROM body", "entries"),
+      ("UPDATE entry_text SET body = x'7B'", "entries"), ("UPDATE entry_text SET body = NULL", "entries"),
       ("UPDATE outcome_text SET text = '{}'", "outcomes"), ("UPDATE bucket SET completed = 4", "counts"),
       ("UPDATE bucket SET due = 7", "counts"),
       ("UPDATE member_group SET rows = 2", "groups"), ("UPDATE member SET running = 1", "groups"),

@@ -48,7 +48,7 @@ struct OddRowsTests {
   }
 
   static let unreadable = [
-    ("UPDATE body SET bytes = CAST('{' AS BLOB)", "entries", "e1: its body is no JSON any more"),
+    ("UPDATE entry_text SET body = CAST('{' AS BLOB)", "entries", "e1: its body is no JSON any more"),
     (
       "INSERT INTO part_text VALUES (1, 0, 'no url', NULL, 0, 1)", "parts",
       "1 requests of parts cannot be read"
@@ -79,7 +79,7 @@ struct OddRowsTests {
 
   @Test("D5, D37: a body in the database that is no JSON any more is no body to compare with")
   func storedData() throws {
-    let (_, reader) = try verification(after: "UPDATE body SET bytes = CAST('[[[' AS BLOB)")
+    let (_, reader) = try verification(after: "UPDATE entry_text SET body = CAST('[[[' AS BLOB)")
     try #expect(reader.storedData(of: reader.entry(number: 1)) == nil)
   }
 

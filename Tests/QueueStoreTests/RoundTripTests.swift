@@ -169,7 +169,7 @@ struct RoundTripTests {
     }
     try store.write(durable: true) { try $0.delete(saved) }
     try withDatabase(of: directory.queue) { database in
-      for table in ["entry", "entry_text", "body", "bucket"] {
+      for table in ["entry", "entry_text", "bucket"] {
         try #expect(database.integer("SELECT count(*) FROM \(table)") == 0, "\(table)")
       }
     }
