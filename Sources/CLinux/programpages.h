@@ -1,7 +1,7 @@
 #pragma once
-#include <fcntl.h>
 #include <link.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,11 +26,12 @@ static inline void clinux_unmap_pages_at(uintptr_t address) {
 
 // Whether a debugger looks at the process, which writes its breakpoints into those pages.
 static inline int clinux_is_traced(void) {
-  char text[4096];
-  int status = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  ssize_t length = status < 0 ? -1 : read(status, text, sizeof text - 1);
-  if (status >= 0) close(status);
-  text[length > 0 ? length : 0] = 0;
+  char text[4096] = "";
+  FILE *status = fopen("/proc/self/status", "re");
+  if (status) {
+    text[fread(text, 1, sizeof text - 1, status)] = 0;
+    fclose(status);
+  }
   const char *tracer = strstr(text, "\nTracerPid:\t");
   return tracer && tracer[strlen("\nTracerPid:\t")] != '0';
 }
