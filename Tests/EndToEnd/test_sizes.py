@@ -121,6 +121,6 @@ def test_little_work_has_no_wake_up_left_behind_it(sidecar, server):
 
 @pytest.mark.parametrize("library", ["libcrypto", "libgnutls"])
 def test_what_only_the_start_has_read_of_a_library_is_not_kept_in_memory(sidecar, library):
-    """The dynamic linker goes through more than 1 MB of each; nothing of them is called before something is sent."""
+    """The dynamic linker goes through more than 1 MB of each, and nothing of them is called at rest."""
     sidecar.call("ping")
     assert sidecar.resident_of(library) < 800_000

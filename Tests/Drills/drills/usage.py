@@ -128,9 +128,10 @@ def pages_in_use(database):
 
 
 def growth(samples, name):
-    """What a value grows by with each 1,000 of work, from third to third of the samples, by the least that each
-    third has seen; of both steps the smaller. What is held for a moment stands out of one sample, and what is
-    kept from some day on makes one step; what is lost with all work makes both. Less than three tell nothing."""
+    """What a value grows by with each 1,000 of work, from third to third of the samples, by the least that
+    each third has seen; of both steps the smaller. What is held for a moment stands out of one sample, and
+    what is kept from some day on makes one step; what is lost with all work makes both. Less than three tell
+    nothing."""
     if len(samples) < 3:
         return 0.0
     third = len(samples) // 3

@@ -61,8 +61,8 @@ extension Checker {
     }
   }
 
-  /// Requests about one id take effect in the order in which they came. A store that rests refuses at once, and
-  /// what is refused so has no effect.
+  /// Requests about one id take effect in the order in which they came. A store that rests refuses at once,
+  /// and what is refused so has no effect.
   private func checkOrder(_ number: Int, _ ask: Ask, _ reaction: Reaction) throws {
     if case .refused(.storage) = reaction { return }
     let ids = ask.ids
