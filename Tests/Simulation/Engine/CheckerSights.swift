@@ -215,12 +215,16 @@ extension Checker {
     if let known = ends.firstIndex(where: { $0.eventID == eventID }) { return known }
     let fitting = ends.indices.filter { index in
       let end = ends[index]
-      return end.eventID == nil && end.id == id && end.generation == outcome.generation
-        && end.kind.rawValue == kind
+      // Of a row in doubt nobody knows the generation.
+      return end.eventID == nil && end.id == id && end.kind.rawValue == kind
+        && (end.generation == outcome.generation || end.isOptional)
     }
     let exact = fitting.filter { ends[$0].at == outcome.at }
     let certain = exact.first { !ends[$0].isOptional && !ends[$0].isForgotten }
-    if let best = certain ?? exact.first ?? fitting.first { return best }
+    if let best = certain ?? exact.first ?? fitting.first {
+      ends[best].generation = outcome.generation
+      return best
+    }
     // Nobody was told of its state: the process had died, or it is about to be told by the first rows.
     guard let cell = cells[id], restart != nil || !cell.isSure, let state = Row.State(rawValue: kind) else {
       return nil
