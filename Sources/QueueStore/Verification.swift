@@ -82,7 +82,7 @@ extension Reader {
   }
 
   /// Every entry can be read, and has the bytes of a body that lies in the database.
-  private func entryRows(
+  func entryRows(
     _ files: inout [(name: String, entry: String, length: Int64)]
   ) throws(StoreError) -> Verification.Check {
     var check = Verification.Check(name: "entries", looked: 0, problems: [])
@@ -121,7 +121,7 @@ extension Reader {
     return check
   }
 
-  private func outcomeRows() throws(StoreError) -> Verification.Check {
+  func outcomeRows() throws(StoreError) -> Verification.Check {
     let events = try Statement(tables.connection, "SELECT event_id FROM outcome ORDER BY number").all {
       $0.text()
     }

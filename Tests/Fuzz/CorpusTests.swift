@@ -21,6 +21,23 @@ struct CorpusTests {
     }
   }
 
+  @Test("rows: the connection that is kept answers as one that is opened for the input")
+  func anew() throws {
+    let target = try RowTarget()
+    let sample = try target.answers(to: [], anew: true)
+    #expect(sample.count > 150)
+    var changed = 0
+    for (file, input) in try Self.inputs("corpus/rows") + Self.inputs("found/rows") {
+      let answers = try target.answers(to: input, anew: false)
+      let others = try target.answers(to: input, anew: true)
+      let different = zip(answers, others).first { $0 != $1 }
+      #expect(others == answers, "\(file): \(different.map { "\($0) and \($1)" } ?? "more of them")")
+      if answers != sample { changed += 1 }
+    }
+    #expect(changed > 20)
+    #expect(try target.answers(to: [], anew: false) == sample)
+  }
+
   @Test("every folder of inputs belongs to a target", arguments: ["corpus", "found"])
   func folders(kind: String) throws {
     let here = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(kind)

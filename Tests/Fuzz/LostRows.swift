@@ -10,35 +10,33 @@ final class LostRows {
 
   init(_ reader: Reader) { self.reader = reader }
 
-  private static let counts = [
-    ("entries", "SELECT count(*) FROM entry"), ("outcomes", "SELECT count(*) FROM outcome"),
-    ("patches", "SELECT count(*) FROM header_patch"), ("parts", "SELECT count(*) FROM part_text"),
-    ("bindings", "SELECT count(*) FROM binding"), ("diagnostics", "SELECT count(*) FROM diagnostic"),
-    ("settings", "SELECT count(*) FROM setting"),
+  private static let tables = [
+    ("entries", "entry"), ("outcomes", "outcome"), ("patches", "header_patch"), ("parts", "part_text"),
+    ("bindings", "binding"), ("diagnostics", "diagnostic"), ("settings", "setting"),
   ]
 
-  func find() throws(StoreError) -> [String] {
-    let tables = reader.tables
-    let entries = try reader.entries(after: .min, limit: 100).map(\.entry)
-    let patches = try reader.gates().patches
+  private static let counts =
+    "SELECT \(tables.map { "(SELECT count(*) FROM \($0.1))" }.joined(separator: ", "))"
+
+  /// - Parameter found: What the questions have found in the same snapshot.
+  func find(besides found: Questions.Found) throws(StoreError) -> Set<String> {
     var read = [
-      "entries": entries.count, "patches": patches.count,
-      "outcomes": try reader.outcomes(after: .min, keys: nil, limit: 100, maxBytes: .max).count,
-      "diagnostics": try tables.diagnostics.all(after: .min).count,
-      "settings": try settings(),
+      "entries": found.entries, "patches": found.patches, "outcomes": found.outcomes,
+      "diagnostics": found.diagnostics, "settings": try settings(),
     ]
+    let tables = reader.tables
     for number in try numbers("SELECT DISTINCT entry FROM part_text") {
       read["parts", default: 0] += try tables.parts.requests(of: number).count
     }
     for number in try numbers("SELECT DISTINCT successor FROM binding") {
       read["bindings", default: 0] += try tables.links.bindings.bindings(of: number).count
     }
-    var lost: [String] = []
-    for entry in entries where entry.body.kind == .data && entry.body.place == .row {
-      if try reader.storedData(of: entry) == nil { lost.append("data of \(entry.id)") }
+    let counted = try statement(LostRows.counts).first({ _ in }) { row in
+      LostRows.tables.map { _ in Int(row.bits()) }
     }
-    for (name, sql) in LostRows.counts where read[name, default: 0] < Int(try numbers(sql).first ?? 0) {
-      lost.append(name)
+    var lost: Set<String> = found.withoutBody.isEmpty ? [] : ["bodies"]
+    for ((name, _), count) in zip(LostRows.tables, counted ?? []) where read[name, default: 0] < count {
+      lost.insert(name)
     }
     return lost
   }

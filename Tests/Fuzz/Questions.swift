@@ -5,76 +5,117 @@ import JSONText
 
 /// Everything that is asked of a store while it runs, and what is made of the answers.
 struct Questions {
+  /// What was read, for `LostRows` to count.
+  struct Found {
+    var entries = 0
+    var patches = 0
+    var outcomes = 0
+    var diagnostics = 0
+    /// Entries whose body should lie in the database and is not there.
+    var withoutBody: [EntryID] = []
+  }
+
   private let reader: Reader
   private let now = RowSample.now
+  private let notes: Bool
+  /// Every answer as a text, where they are noted.
+  private(set) var answers: [String] = []
+  private var found = Found()
 
-  init(_ reader: Reader) { self.reader = reader }
+  /// - Parameter notes: Whether `answers` are wanted, which takes long.
+  init(_ reader: Reader, notes: Bool = false) {
+    self.reader = reader
+    self.notes = notes
+  }
 
-  func askAll() throws(StoreError) {
+  mutating func askAll() throws(StoreError) -> Found {
     let gates = try reader.gates()
+    note(gates)
+    found.patches = gates.patches.count
     let moment = try reader.moment()
-    for entry in try reader.entries(after: .min, limit: 100).map(\.entry) + reader.running() {
-      try ask(about: entry, gates, moment)
-    }
+    let entries = try reader.entries(after: .min, limit: 100).map(\.entry)
+    found.entries = entries.count
+    let running = try reader.running()
+    note(running)
+    let others = running.filter { one in !entries.contains { $0.number == one.number } }
+    for entry in entries + others { try ask(about: entry, gates, moment) }
     try askWhatIsDue(gates)
     try askForOutcomes()
     try askForGroups(gates)
-    _ = try reader.configuration().storedText
-    for diagnostic in try reader.diagnostics() { write { diagnostic.record.write(into: &$0) } }
-    _ = try reader.oldestHeaderRevision()
-    _ = try reader.unacknowledged()
-    _ = try reader.tables.links.consequences.next()
-    _ = try reader.tables.bodies.doomedNames(limit: 9)
-    _ = try reader.tables.entries.highestNumber()
-    _ = try reader.tables.outcomes.highestEntryNumber()
+    note(try reader.configuration().storedText)
+    for diagnostic in try reader.diagnostics() {
+      found.diagnostics += 1
+      write { diagnostic.record.write(into: &$0) }
+    }
+    note(try reader.oldestHeaderRevision())
+    note(try reader.unacknowledged())
+    note(try reader.tables.links.consequences.next())
+    note(try reader.tables.bodies.doomedNames(limit: 9))
+    note(try reader.tables.entries.highestNumber())
+    note(try reader.tables.outcomes.highestEntryNumber())
+    return found
   }
 
-  private func write(_ work: (inout JSONWriter) -> Void) { _ = JSON(writing: work) }
+  private mutating func note(_ answer: some Any) {
+    if notes { answers.append(String(describing: answer)) }
+  }
 
-  private func ask(about entry: Entry, _ gates: Gates, _ moment: Moment) throws(StoreError) {
-    for now in [now, moment] {
-      let row = Row(entry, gates: gates, now: now)
-      write { row.write(into: &$0) }
-    }
-    _ = try reader.storedData(of: entry)
-    _ = try reader.outgoing(entry).length
+  private mutating func write(_ work: (inout JSONWriter) -> Void) {
+    let json = JSON(writing: work)
+    if notes { answers.append(String(decoding: json.text, as: UTF8.self)) }
+  }
+
+  private mutating func ask(about entry: Entry, _ gates: Gates, _ moment: Moment) throws(StoreError) {
+    note(entry)
+    let row = Row(entry, gates: gates, now: now)
+    write { row.write(into: &$0) }
+    let rowNow = Row(entry, gates: gates, now: moment)
+    // The clock's time in it is another one each time.
+    _ = JSON(writing: { rowNow.write(into: &$0) })
+    let data = try reader.storedData(of: entry)
+    note(data)
+    if data == nil, entry.body.kind == .data, entry.body.place == .row { found.withoutBody.append(entry.id) }
+    note(try reader.outgoing(entry).length)
     let parts = try reader.storedParts(of: entry) ?? []
     for (index, part) in parts.enumerated() {
-      _ = try reader.outgoing(entry, range: part.range).length
-      _ = try reader.partRequest(of: entry, at: index)
-      _ = gates.headers(for: entry, part: part)
+      note(try reader.outgoing(entry, range: part.range).length)
+      note(try reader.partRequest(of: entry, at: index))
+      note(gates.headers(for: entry, part: part))
     }
-    _ = gates.headers(for: entry)
-    _ = try reader.edges(of: entry.number)
-    _ = try reader.dependencies(of: entry.number)
-    _ = try reader.bindings(of: entry.number)
-    _ = try reader.isNeeded(entry)
-    _ = try reader.place(of: entry.number)
-    _ = try reader.before(entry.number)
-    _ = try reader.outcomes(of: entry)
-    _ = entry.attemptsInFlight
-    _ = entry.weightInGroup
-    _ = entry.shareDone
+    note(gates.headers(for: entry))
+    note(try reader.edges(of: entry.number))
+    note(try reader.dependencies(of: entry.number))
+    note(try reader.bindings(of: entry.number))
+    note(try reader.isNeeded(entry))
+    note(try reader.place(of: entry.number))
+    note(try reader.before(entry.number))
+    note(try reader.outcomes(of: entry))
+    note(entry.attemptsInFlight)
+    note(entry.weightInGroup)
+    note(entry.shareDone)
   }
 
-  private func askWhatIsDue(_ gates: Gates) throws(StoreError) {
+  private mutating func askWhatIsDue(_ gates: Gates) throws(StoreError) {
     let buckets = try reader.counts()
-    _ = gates.countByState(buckets, apart: try reader.misplaced(of: gates.pausedGroups))
+    let counts = gates.countByState(buckets, apart: try reader.misplaced(of: gates.pausedGroups))
+    // In an order of its own each time.
+    note(Row.State.allCases.map { counts[$0] })
     for priority in Descriptor.Priority.allCases {
-      _ = try reader.dueBuckets(priority, at: now.steady) { _ in true }
+      note(try reader.dueBuckets(priority, at: now.steady) { _ in true })
     }
     for bucket in buckets {
-      _ = bucket.live
-      _ = try reader.firstDue(in: bucket, at: now.steady, releasedBefore: 3, woken: (1, 1))
+      note(bucket.live)
+      note(try reader.firstDue(in: bucket, at: now.steady, releasedBefore: 3, woken: (1, 1)))
     }
-    _ = try reader.expiring(at: .max, limit: 100) { _ in true }
-    _ = try reader.nextDue(after: 0) { _ in true }
-    _ = try reader.nextExpiry { _ in true }
-    _ = try reader.nextWoken(origin: Origin(text: "https://a.example:443"), outage: 1) { _ in true }
+    note(try reader.expiring(at: .max, limit: 100) { _ in true })
+    note(try reader.nextDue(after: 0) { _ in true })
+    note(try reader.nextExpiry { _ in true })
+    note(try reader.nextWoken(origin: Origin(text: "https://a.example:443"), outage: 1) { _ in true })
   }
 
-  private func askForOutcomes() throws(StoreError) {
+  private mutating func askForOutcomes() throws(StoreError) {
     for outcome in try reader.outcomes(after: .min, keys: nil, limit: 100, maxBytes: .max) {
+      found.outcomes += 1
       switch outcome.record {
       case .entry(let record): write { record.write(into: &$0, deliveries: outcome.deliveries) }
       case .group: break
@@ -82,17 +123,17 @@ struct Questions {
     }
   }
 
-  private func askForGroups(_ gates: Gates) throws(StoreError) {
+  private mutating func askForGroups(_ gates: Gates) throws(StoreError) {
     for (number, name) in try reader.liveGroups(after: .min, limit: 100) {
       guard let group = try reader.group(number) else { continue }
       let status = gates.status(of: group, try reader.members(of: number))
       write { status.write(into: &$0) }
-      _ = try reader.group(named: name)
-      _ = try reader.liveMembers(of: number, after: .min, limit: 100)
-      _ = try reader.failedMembers(of: number, limit: 100)
+      note(try reader.group(named: name))
+      note(try reader.liveMembers(of: number, after: .min, limit: 100))
+      note(try reader.failedMembers(of: number, limit: 100))
     }
-    _ = try reader.groupsApart()
-    _ = try reader.overdueMembers(at: .max, limit: 100) { _ in true }
-    _ = try reader.nextGroupDeadline { _ in true }
+    note(try reader.groupsApart())
+    note(try reader.overdueMembers(at: .max, limit: 100) { _ in true })
+    note(try reader.nextGroupDeadline { _ in true })
   }
 }

@@ -72,28 +72,25 @@ final class RowDamage {
 
   private func run(_ sql: String) throws { try RowDamage.run(sql, database) }
 
-  /// What one input does to the rows, in one transaction.
-  func apply(_ choices: inout Choices) throws {
-    try run("BEGIN IMMEDIATE")
+  /// What one input does to the rows, in one transaction. False when that is nothing.
+  func apply(_ choices: inout Choices) throws -> Bool {
+    let before = sqlite3_total_changes(database)
+    try step("BEGIN IMMEDIATE")
     for _ in 0..<(1 + choices.below(3)) where !choices.isAtEnd { try change(&choices) }
-    try run("COMMIT")
+    try step("COMMIT")
+    return sqlite3_total_changes(database) != before
   }
 
   /// The rows as they were.
   func takeBack() throws {
-    try run("BEGIN IMMEDIATE")
+    try step("BEGIN IMMEDIATE")
     for table in touched {
       let name = tables[table].name
-      try run("DELETE FROM main.\(name); INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
+      try step("DELETE FROM main.\(name)")
+      try step("INSERT INTO main.\(name) SELECT * FROM kept.\(name)")
     }
-    try run("COMMIT")
+    try step("COMMIT")
     touched.removeAll()
-  }
-
-  func count(_ sql: String) throws -> Int {
-    let statement = try statement(sql)
-    defer { sqlite3_reset(statement) }
-    return sqlite3_step(statement) == SQLITE_ROW ? Int(sqlite3_column_int64(statement, 0)) : 0
   }
 
   /// One column of one row, or the row as a whole. What breaks a uniqueness is not done.
@@ -102,7 +99,9 @@ final class RowDamage {
     let row = Int64(choices.below(10))
     let (table, key) = tables[column.table]
     touched.insert(column.table)
-    let place = "(\(key)) = (SELECT \(key) FROM main.\(table) ORDER BY 1 LIMIT 1 OFFSET ?1)"
+    // Of few rows one is always hit.
+    let skipped = "?1 % max(1, (SELECT count(*) FROM main.\(table)))"
+    let place = "(\(key)) = (SELECT \(key) FROM main.\(table) ORDER BY 1 LIMIT 1 OFFSET \(skipped))"
     let kind = choices.below(16)
     guard kind > 0 else { return try step("DELETE FROM main.\(table) WHERE \(place)", row) { _ in } }
     let old = kind > 10 ? try value("SELECT \(column.name) FROM main.\(table) WHERE \(place)", row) : []
@@ -133,8 +132,14 @@ final class RowDamage {
   }
 
   private func step(_ sql: String, _ row: Int64, _ bind: (OpaquePointer) -> Void) throws {
+    try step(sql) {
+      sqlite3_bind_int64($0, 1, row)
+      bind($0)
+    }
+  }
+
+  private func step(_ sql: String, _ bind: (OpaquePointer) -> Void = { _ in }) throws {
     let statement = try statement(sql)
-    sqlite3_bind_int64(statement, 1, row)
     bind(statement)
     let code = sqlite3_step(statement)
     sqlite3_reset(statement)
