@@ -18,6 +18,7 @@ import clocks
 import crash_points
 import drain
 import faults
+import fuzz
 import kills
 import load
 import power_cuts
@@ -47,7 +48,7 @@ class Short:
 
 EVERY = (Short(kills, 16), Short(clients, 3), Short(drain, 2, 48 << 20), Short(power_cuts, 10),
          Short(faults, 10), Short(load, 1, 2000), Short(clocks, 10),
-         Short(crash_points, 80), Short(soak, 8), Short(simulation, 2000, seed=1))
+         Short(crash_points, 80), Short(soak, 8), Short(simulation, 2000, seed=1), Short(fuzz, 3000, seed=1))
 
 
 def main():

@@ -1,3 +1,4 @@
+import Glibc
 import JSONText
 
 @testable import HTTPTransport
@@ -79,7 +80,7 @@ final class AnswerTarget: FuzzTarget {
 
   private func compare(_ buffer: AnswerBuffer, _ model: AnswerModel) throws {
     try require(buffer.finalStatus == model.status, "the status is \(model.status ?? 0)")
-    try require(buffer.body == model.body, "the first MiB of the body is kept")
+    try require(buffer.body.hasSameBytes(as: model.body), "the first MiB of the body is kept")
     try require(buffer.decodedBytes == model.bodyBytes, "every byte of the body is counted")
     try require(buffer.headBytes == Int64(model.headBytes), "every byte of a head is counted")
     try require(buffer.hasFinalHead == model.isHeadOver, "the head is over with its blank line")
@@ -121,5 +122,15 @@ final class AnswerTarget: FuzzTarget {
     case .transient, .terminal:
       try require(!isSuccess || answer.completeness == .cut, "a whole success is one")
     }
+  }
+}
+
+extension [UInt8] {
+  /// By the C library: `==` is made with coverage of each byte here, and a body is long.
+  fileprivate func hasSameBytes(as other: [UInt8]) -> Bool {
+    count == other.count
+      && withUnsafeBytes { one in
+        other.withUnsafeBytes { isEmpty || memcmp(one.baseAddress!, $0.baseAddress!, count) == 0 }
+      }
   }
 }

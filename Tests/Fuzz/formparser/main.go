@@ -1,8 +1,8 @@
 // Formparser reads multipart bodies with Go's standard library, for a fuzzer that wrote them.
 //
 // On stdin and stdout, numbers big-endian of 32 bits: the length of the boundary, the boundary, the length
-// of the body, the body. The answer is the number of parts, and of each part its name, file name, content
-// type and content, each behind its length. A length of 2^32-1 is one that is absent; that number of parts
+// of the body, the body. The answer is its length, then the number of parts, and of each part its name, file
+// name, content type and content, each behind its length. A length of 2^32-1 is one that is absent; that number of parts
 // is a body that cannot be read.
 package main
 
@@ -14,11 +14,16 @@ import (
 	"mime"
 	"mime/multipart"
 	"os"
+	"runtime"
+	"runtime/debug"
 )
 
 const absent = 1<<32 - 1
 
 func main() {
+	// One thread, and rarely a collection: the forms are small, and there are millions of them.
+	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(2000)
 	in, out := bufio.NewReaderSize(os.Stdin, 1<<20), bufio.NewWriterSize(os.Stdout, 1<<20)
 	for {
 		boundary, err := next(in)
@@ -29,7 +34,9 @@ func main() {
 		if err != nil {
 			return
 		}
-		out.Write(parse(string(boundary), body))
+		answer := parse(string(boundary), body)
+		out.Write(number(uint32(len(answer))))
+		out.Write(answer)
 		if out.Flush() != nil {
 			return
 		}
@@ -37,11 +44,11 @@ func main() {
 }
 
 func next(in io.Reader) ([]byte, error) {
-	var length uint32
-	if err := binary.Read(in, binary.BigEndian, &length); err != nil {
+	var length [4]byte
+	if _, err := io.ReadFull(in, length[:]); err != nil {
 		return nil, err
 	}
-	bytes := make([]byte, length)
+	bytes := make([]byte, binary.BigEndian.Uint32(length[:]))
 	_, err := io.ReadFull(in, bytes)
 	return bytes, err
 }
