@@ -43,7 +43,7 @@ struct Questions {
     try askForOutcomes()
     try askForGroups(gates)
     note(try reader.configuration().storedText)
-    for diagnostic in try reader.diagnostics() {
+    for diagnostic in try reader.diagnostics(after: .min) {
       found.diagnostics += 1
       write { diagnostic.record.write(into: &$0) }
     }
