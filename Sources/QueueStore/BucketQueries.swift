@@ -97,7 +97,8 @@ final class BucketQueries {
   func expiring(at wall: Int64, limit: Int, where isOpen: (Bucket) -> Bool) throws(StoreError) -> [Bucket] {
     var buckets: [Bucket] = []
     try passed.each({ $0.bind(wall) }) { row in
-      if let bucket = BucketQueries.read(&row), isOpen(bucket) { buckets.append(bucket) }
+      let bucket = BucketQueries.read(&row)
+      if let bucket, !row.isOutOfRange, isOpen(bucket) { buckets.append(bucket) }
       return buckets.count < limit
     }
     return buckets

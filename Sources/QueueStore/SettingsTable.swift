@@ -60,12 +60,14 @@ final class SettingsTable {
     gates.pausedKeys = Set(try storedPausedKeys())
     gates.pausedGroups = try pausedGroups()
     gates.patches = try storedPatches()
-    try outages.each({ _ in }) { row in
-      let origin = Origin(text: row.text())
-      gates.outages[origin] = Outage(number: row.int(), since: row.int(), endedAt: row.optionalInt())
-      return true
+    for (origin, outage) in try outages.all({ _ in }, SettingsTable.readOutage) {
+      gates.outages[origin] = outage
     }
     return gates
+  }
+
+  private static func readOutage(_ row: inout StatementRow) -> (Origin, Outage)? {
+    (Origin(text: row.text()), Outage(number: row.int(), since: row.int(), endedAt: row.optionalInt()))
   }
 
   func savePause(_ gates: Gates) throws(StoreError) {
@@ -163,10 +165,18 @@ final class SettingsTable {
     )
   }
 
-  /// What `verify` says of the settings and header patches that cannot be read, and so count as not there.
+  /// What `verify` says of the settings, header patches and outages that cannot be read, and so count as not
+  /// there.
   func unreadable() throws(StoreError) -> (looked: Int64, problems: [String]) {
-    let (looked, refused) = try patches.refusals { SettingsTable.readPatch(&$0) }
-    var problems = refused > 0 ? ["\(refused) header patches cannot be read"] : []
+    var looked: Int64 = 0
+    var problems: [String] = []
+    for (name, found) in [
+      ("header patches", try patches.refusals(SettingsTable.readPatch)),
+      ("outages", try outages.refusals(SettingsTable.readOutage)),
+    ] {
+      looked += found.looked
+      if found.refused > 0 { problems.append("\(found.refused) \(name) cannot be read") }
+    }
     let settings = try Statement(connection, "SELECT name, value FROM setting").all { row in
       (name: row.text(), value: try? JSON(checking: row.bytes()))
     }

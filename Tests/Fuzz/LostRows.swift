@@ -12,7 +12,7 @@ final class LostRows {
 
   private static let tables = [
     ("entries", "entry"), ("outcomes", "outcome"), ("patches", "header_patch"), ("parts", "part_text"),
-    ("bindings", "binding"), ("diagnostics", "diagnostic"), ("settings", "setting"),
+    ("bindings", "binding"), ("diagnostics", "diagnostic"), ("settings", "setting"), ("outages", "outage"),
   ]
 
   private static let counts =
@@ -21,7 +21,8 @@ final class LostRows {
   /// - Parameter found: What the questions have found in the same snapshot.
   func find(besides found: Questions.Found) throws(StoreError) -> Set<String> {
     var read = [
-      "entries": found.entries, "patches": found.patches, "outcomes": found.outcomes,
+      "entries": found.entries, "patches": found.patches, "outages": found.outages,
+      "outcomes": found.outcomes,
       "diagnostics": found.diagnostics, "settings": try settings(),
     ]
     let tables = reader.tables

@@ -9,6 +9,7 @@ struct Questions {
   struct Found {
     var entries = 0
     var patches = 0
+    var outages = 0
     var outcomes = 0
     var diagnostics = 0
     /// Entries whose body should lie in the database and is not there.
@@ -32,6 +33,7 @@ struct Questions {
     let gates = try reader.gates()
     note(gates)
     found.patches = gates.patches.count
+    found.outages = gates.outages.count
     let moment = try reader.moment()
     let entries = try reader.entries(after: .min, limit: 100).map(\.entry)
     found.entries = entries.count

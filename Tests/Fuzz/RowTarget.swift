@@ -123,7 +123,7 @@ final class RowTarget: FuzzTarget {
       case "parts": check = try reader.partRows()
       case "bindings": check = try reader.dependencies()
       case "diagnostics": check = try reader.diagnosticRows()
-      case "settings", "patches": check = try reader.settingRows()
+      case "settings", "patches", "outages": check = try reader.settingRows()
       default: continue
       }
       if !check.problems.isEmpty { return true }
