@@ -2,8 +2,8 @@
 //
 // On stdin and stdout, numbers big-endian of 32 bits: the length of the boundary, the boundary, the length
 // of the body, the body. The answer is its length, then the number of parts, and of each part its name, file
-// name, content type and content, each behind its length. A length of 2^32-1 is one that is absent; that number of parts
-// is a body that cannot be read.
+// name, content type and content, each behind its length. A length of 2^32-1 is one that is absent; that
+// number of parts is a body that cannot be read.
 package main
 
 import (
