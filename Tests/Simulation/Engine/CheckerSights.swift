@@ -220,8 +220,9 @@ extension Checker {
         && (end.generation == outcome.generation || end.isOptional)
     }
     let exact = fitting.filter { ends[$0].at == outcome.at }
-    let certain = exact.first { !ends[$0].isOptional && !ends[$0].isForgotten }
-    if let best = certain ?? exact.first ?? fitting.first {
+    let possible = exact.filter { !ends[$0].isForgotten }
+    let certain = possible.first { !ends[$0].isOptional }
+    if let best = certain ?? possible.first ?? exact.first ?? fitting.first {
       ends[best].generation = outcome.generation
       return best
     }
