@@ -341,7 +341,7 @@ class Aftermath:
     def _look_at_database(self):
         self.faults += invariants.ends_well(self.queue)
         with sqlite3.connect(self.queue / "queue.db", isolation_level=None) as database:
-            for table in ("entry", "body", "outcome", "part", "doomed", "moved"):
+            for table in ("entry", "entry_text", "outcome", "part", "doomed", "moved"):
                 count = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                 if count:
                     self.wrong(f"{count} rows are left in {table}")

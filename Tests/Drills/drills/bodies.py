@@ -36,7 +36,8 @@ class Body:
             self.fields = {"url": url}
             return
         self.data = None
-        content = chance.randbytes(1 + chance.randrange(largest))
+        # No part may be empty.
+        content = chance.randbytes(PARTS + chance.randrange(largest))
         self.path = os.path.join(folder, id)
         with open(self.path, "wb") as file:
             file.write(content)
