@@ -213,12 +213,12 @@ extension Checker {
   private mutating func find(_ outcome: Outcome, _ kind: String) -> Int? {
     let (id, eventID) = (outcome.id.text, outcome.eventID)
     if let known = ends.firstIndex(where: { $0.eventID == eventID }) { return known }
-    let fitting = ends.indices.filter { index in
-      let end = ends[index]
-      // Of a row in doubt nobody knows the generation.
-      return end.eventID == nil && end.id == id && end.kind.rawValue == kind
-        && (end.generation == outcome.generation || end.isOptional)
+    let untold = ends.indices.filter { index in
+      ends[index].eventID == nil && ends[index].id == id && ends[index].kind.rawValue == kind
     }
+    let ofGeneration = untold.filter { ends[$0].generation == outcome.generation }
+    // Of a row in doubt nobody knows the generation.
+    let fitting = ofGeneration.isEmpty ? untold.filter { ends[$0].isOptional } : ofGeneration
     let exact = fitting.filter { ends[$0].at == outcome.at }
     let possible = exact.filter { !ends[$0].isForgotten }
     let certain = possible.first { !ends[$0].isOptional }
