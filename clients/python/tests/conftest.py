@@ -1,7 +1,13 @@
+import signal
+
 import pytest
 from rig import BINARY, CheckedFake, Seen
 
 from outtray import UploadClient
+
+# A shell has it ignored in what it runs in the background, and programs that are started here would inherit
+# that: they are interrupted by some tests.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
