@@ -49,7 +49,7 @@ final class BodySource {
       return count
     case .file(let descriptor, let offset):
       let isLast = position + Int64(count) == length
-      let part = isLast ? count : PageFit.part(of: count, at: offset + position, into: buffer)
+      let part = PageFit.part(of: count, isLast: isLast, at: offset + position, into: buffer)
       return read(part, from: descriptor, at: offset + position, into: buffer)
     case .referenced(let body):
       do throws(TransferFailure) {

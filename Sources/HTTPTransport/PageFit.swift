@@ -8,8 +8,10 @@ enum PageFit {
   /// same place, is then copied about twice as fast. Where memory lies a few bytes further into its page than
   /// the file, as behind malloc's 16 bytes, each load seems to need the store just before it, since the last
   /// 12 bits of their addresses are the same.
-  static func part(of count: Int, at offset: Int64, into place: UnsafeMutableRawBufferPointer) -> Int {
-    guard count >= least, let address = place.baseAddress else { return count }
+  static func part(
+    of count: Int, isLast: Bool, at offset: Int64, into place: UnsafeMutableRawBufferPointer
+  ) -> Int {
+    guard !isLast, count >= least, let address = place.baseAddress else { return count }
     return count - (Int(truncatingIfNeeded: offset) + count - Int(bitPattern: address)) & (page - 1)
   }
 }

@@ -54,7 +54,7 @@ final class ReferencedBody {
       let descriptor = try open(path, stamp, piece: index)
       let start = range.lowerBound + offset
       let isLast = position + Int64(count) == piece.end
-      let part = isLast ? count : PageFit.part(of: count, at: start, into: buffer)
+      let part = PageFit.part(of: count, isLast: isLast, at: start, into: buffer)
       while true {
         let got = pread(descriptor, buffer.baseAddress, part, off_t(start))
         if got > 0 { return got }
