@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import pathlib
 import shutil
+import signal
 
 from drills import aftermath, command, doors, injection, powerloss
 
@@ -129,7 +130,7 @@ class Trial:
     def perform(self, chosen):
         """`chosen`: pairs of a number and a variant."""
         Trial.current = self
-        with multiprocessing.get_context("fork").Pool(SIDE_BY_SIDE) as pool:
+        with multiprocessing.get_context("fork").Pool(SIDE_BY_SIDE, end_at_once) as pool:
             # Not far ahead: each state has all of its bytes with it.
             waiting = collections.deque()
             for work in self._each(chosen):
@@ -188,6 +189,12 @@ class Trial:
             disk.cut(powerloss.EVERYTHING).fill(), folder)]
         self.result.count("runs that came to their end" if is_whole else "runs killed")
         self.take((name, self.judge(folder, points, len(points.records))))
+
+
+def end_at_once():
+    """In a process of the pool, which is ended by SIGTERM: the drill's own handler, which it has inherited,
+    leaves by an exception, and that may wait for ever for a lock of a process that has ended before it."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def differences(state, folder):

@@ -1,4 +1,5 @@
 """What a run had promised by some point of its trace, and whether a start on what is left then keeps it."""
+import contextlib
 import collections
 import json
 import sqlite3
@@ -315,7 +316,7 @@ class Aftermath:
         return list(self.queue.glob(f"bodies-{self._identity()}/*"))
 
     def _identity(self):
-        with sqlite3.connect(f"file:{self.queue}/queue.db?mode=ro", uri=True) as database:
+        with contextlib.closing(sqlite3.connect(f"file:{self.queue}/queue.db?mode=ro", uri=True)) as database:
             return database.execute("SELECT identity FROM meta").fetchone()[0]
 
     def _look_at_bodies(self):
@@ -340,7 +341,7 @@ class Aftermath:
 
     def _look_at_database(self):
         self.faults += invariants.ends_well(self.queue)
-        with sqlite3.connect(self.queue / "queue.db", isolation_level=None) as database:
+        with contextlib.closing(sqlite3.connect(self.queue / "queue.db", isolation_level=None)) as database:
             for table in ("entry", "entry_text", "outcome", "part", "doomed", "moved"):
                 count = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                 if count:

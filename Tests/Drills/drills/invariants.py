@@ -1,4 +1,5 @@
 """What must hold between what the hosts were told and what the server saw, and of a directory at the end."""
+import contextlib
 import dataclasses
 import fcntl
 import os
@@ -244,6 +245,6 @@ def arguments(pid):
 def sound(directory):
     """What SQLite finds wrong with the database of a directory."""
     database = next(directory.glob("*.db"))
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         told = [text for (text,) in connection.execute("PRAGMA integrity_check")]
     return [] if told == ["ok"] else [f"the database: {told[:3]}"]

@@ -1,4 +1,5 @@
 """What a sidecar holds: descriptors, threads, memory, and the files of its directory."""
+import contextlib
 import collections
 import dataclasses
 import itertools
@@ -120,7 +121,7 @@ def resident(pid):
 
 
 def pages_in_use(database):
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as connection:
+    with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         pages, = connection.execute("PRAGMA page_count").fetchone()
         free, = connection.execute("PRAGMA freelist_count").fetchone()
     connection.close()
