@@ -21,6 +21,15 @@ import Testing
     return (String(decoding: output, as: UTF8.self), process.terminationStatus)
   }
 
+  @Test("its disk stands in the place of SQLite's for nobody else: no test is linked with it")
+  func alone() throws {
+    // Spelt so that it is not found where it is looked for.
+    let name = Data(["disk", "install"].joined(separator: "_").utf8)
+    let tests = URL(fileURLWithPath: "/proc/self/exe")
+    #expect(try Data(contentsOf: tests, options: .alwaysMapped).range(of: name) == nil)
+    #expect(try Data(contentsOf: SimulationTests.program, options: .alwaysMapped).range(of: name) != nil)
+  }
+
   @Test("the same seed gives the same history, byte for byte, in every process")
   func same() throws {
     let first = try simulate("--seed", "4711", "--count", "5", "--print")
