@@ -82,6 +82,16 @@ def test_d35_with_all_syncs_nothing_is_missed(recording, tmp_path):
     assert not faults, faults
 
 
+def test_torn_states_are_all_different(recording):
+    """Their keys, while the states themselves come and go."""
+    points, chance = crash_points.Points(recording), command.Options(0, 1, recording).chance
+    torn = [(state.key(), any(file.later for file in state.names.values()))
+            for _, variant, state in points.states(chance) if variant.startswith("torn")]
+    assert sum(has_later for _, has_later in torn) > 100
+    keys = [key for key, has_later in torn if has_later]
+    assert len(set(keys)) == len(keys)
+
+
 def faults_without(recording, folder, missing, shares):
     points = crash_points.Points(recording, missing)
     result = command.Result(crash_points.NAME, 1)

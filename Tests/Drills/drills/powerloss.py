@@ -11,6 +11,7 @@ mapped, so that nobody can tell what is left of it: it is missing, empty, zeros,
 left.
 """
 import dataclasses
+import itertools
 import os
 import struct
 
@@ -76,8 +77,11 @@ def read(trace, folder):
 class File:
     """The bytes that are kept of a file, and what happened to it since; or a folder. `original` is the path
     of a file that was there before, of which only the names change."""
+    numbers = itertools.count()
 
     def __init__(self, original=None, is_folder=False):
+        # Not `id`, which goes to another object when this one is gone.
+        self.number = next(File.numbers)
         self.original, self.is_folder = original, is_folder
         self.kept, self.later = bytearray(), []
         self.is_new = True
@@ -225,8 +229,10 @@ class Disk:
 class State:
     """What a cut leaves. `key` is the same for the same, without a look at the bytes; `fill` takes those, and
     has to come before the Disk goes on."""
+    numbers = itertools.count()
 
     def __init__(self, names, data, chance, shared):
+        self.number = next(State.numbers)
         self.names = {path: file for path, file in sorted(names.items())
                       if _is_reached(os.path.dirname(path), names)}
         self.data, self.chance, self.shared = data, chance, shared
@@ -235,8 +241,8 @@ class State:
     def key(self):
         is_torn = self.chance is not None and any(file.later for file in self.names.values())
         later = self.data != "none" and self.chance is None
-        return (id(self) if is_torn else None, *(
-            (path, id(file), file.version, later and len(file.later)) for path, file in self.names.items()
+        return (self.number if is_torn else None, *(
+            (path, file.number, file.version, later and len(file.later)) for path, file in self.names.items()
             if not path.endswith(SHARED)))
 
     def fill(self):
