@@ -10,34 +10,41 @@ final class LostRows {
 
   init(_ reader: Reader) { self.reader = reader }
 
-  private static let tables = [
-    ("entries", "entry"), ("outcomes", "outcome"), ("patches", "header_patch"), ("parts", "part_text"),
-    ("bindings", "binding"), ("diagnostics", "diagnostic"), ("settings", "setting"), ("outages", "outage"),
-  ]
+  /// By the table whose rows they are; the bodies among them lie in rows that are there without them.
+  enum Kind: String, CaseIterable {
+    case entries = "entry"
+    case outcomes = "outcome"
+    case patches = "header_patch"
+    case parts = "part_text"
+    case bindings = "binding"
+    case diagnostics = "diagnostic"
+    case settings = "setting"
+    case outages = "outage"
+    case bodies = "entry_text"
+  }
 
   private static let counts =
-    "SELECT \(tables.map { "(SELECT count(*) FROM \($0.1))" }.joined(separator: ", "))"
+    "SELECT \(Kind.allCases.map { "(SELECT count(*) FROM \($0.rawValue))" }.joined(separator: ", "))"
 
-  /// - Parameter found: What the questions have found in the same snapshot.
-  func find(besides found: Questions.Found) throws(StoreError) -> Set<String> {
-    var read = [
-      "entries": found.entries, "patches": found.patches, "outages": found.outages,
-      "outcomes": found.outcomes,
-      "diagnostics": found.diagnostics, "settings": try settings(),
-    ]
-    let tables = reader.tables
-    for number in try numbers("SELECT DISTINCT entry FROM part_text") {
-      read["parts", default: 0] += try tables.parts.requests(of: number).count
+  /// - Parameter found: What the questions of `scope` have found in the same snapshot.
+  func find(in scope: Questions.Scope, besides found: Questions.Found) throws(StoreError) -> Set<Kind> {
+    var read = found.counts
+    if scope.subjects.contains(.entries) {
+      let tables = reader.tables
+      for number in try numbers("SELECT DISTINCT entry FROM part_text") {
+        read[.parts, default: 0] += try tables.parts.requests(of: number).count
+      }
+      for number in try numbers("SELECT DISTINCT successor FROM binding") {
+        read[.bindings, default: 0] += try tables.links.bindings.bindings(of: number).count
+      }
     }
-    for number in try numbers("SELECT DISTINCT successor FROM binding") {
-      read["bindings", default: 0] += try tables.links.bindings.bindings(of: number).count
-    }
+    if scope.subjects.contains(.settings) { read[.settings] = try settings() }
     let counted = try statement(LostRows.counts).first({ _ in }) { row in
-      LostRows.tables.map { _ in Int(row.bits()) }
+      Kind.allCases.map { _ in Int(row.bits()) }
     }
-    var lost: Set<String> = found.withoutBody.isEmpty ? [] : ["bodies"]
-    for ((name, _), count) in zip(LostRows.tables, counted ?? []) where read[name, default: 0] < count {
-      lost.insert(name)
+    var lost: Set<Kind> = found.withoutBody.isEmpty ? [] : [.bodies]
+    for (kind, count) in zip(Kind.allCases, counted ?? []) {
+      if let read = read[kind], read < count { lost.insert(kind) }
     }
     return lost
   }

@@ -3,15 +3,29 @@ import JSONText
 @testable import QueueModel
 @testable import QueueStore
 
-/// Everything that is asked of a store while it runs, and what is made of the answers.
+/// What is asked of a store while it runs, and what is made of the answers.
 struct Questions {
-  /// What was read, for `LostRows` to count.
+  enum Subject: CaseIterable {
+    case entries
+    case due
+    case outcomes
+    case groups
+    case settings
+  }
+
+  /// What of it is asked.
+  struct Scope {
+    var subjects: Set<Subject>
+    /// Of the entries, the one in this place of their list counted around, or all of them.
+    var entry: Int?
+
+    static let everything = Scope(subjects: Set(Subject.allCases), entry: nil)
+  }
+
+  /// What was read, for `LostRows` to compare.
   struct Found {
-    var entries = 0
-    var patches = 0
-    var outages = 0
-    var outcomes = 0
-    var diagnostics = 0
+    /// Of the kinds that were asked for.
+    var counts: [LostRows.Kind: Int] = [:]
     /// Entries whose body should lie in the database and is not there.
     var withoutBody: [EntryID] = []
   }
@@ -29,32 +43,20 @@ struct Questions {
     self.notes = notes
   }
 
-  mutating func askAll() throws(StoreError) -> Found {
+  mutating func ask(_ scope: Scope) throws(StoreError) -> Found {
     let gates = try reader.gates()
     note(gates)
-    found.patches = gates.patches.count
-    found.outages = gates.outages.count
-    let moment = try reader.moment()
-    let entries = try reader.entries(after: .min, limit: 100).map(\.entry)
-    found.entries = entries.count
-    let running = try reader.running()
-    note(running)
-    let others = running.filter { one in !entries.contains { $0.number == one.number } }
-    for entry in entries + others { try ask(about: entry, gates, moment) }
-    try askWhatIsDue(gates)
-    try askForOutcomes()
-    try askForGroups(gates)
-    note(try reader.configuration().storedText)
-    for diagnostic in try reader.diagnostics(after: .min) {
-      found.diagnostics += 1
-      write { diagnostic.record.write(into: &$0) }
+    found.counts[.patches] = gates.patches.count
+    found.counts[.outages] = gates.outages.count
+    for subject in Subject.allCases where scope.subjects.contains(subject) {
+      switch subject {
+      case .entries: try askForEntries(gates, only: scope.entry)
+      case .due: try askWhatIsDue(gates)
+      case .outcomes: try askForOutcomes()
+      case .groups: try askForGroups(gates)
+      case .settings: try askForSettings()
+      }
     }
-    note(try reader.oldestHeaderRevision())
-    note(try reader.unacknowledged())
-    note(try reader.tables.links.consequences.next())
-    note(try reader.tables.bodies.doomedNames(limit: 9))
-    note(try reader.tables.entries.highestNumber())
-    note(try reader.tables.outcomes.highestEntryNumber())
     return found
   }
 
@@ -65,6 +67,20 @@ struct Questions {
   private mutating func write(_ work: (inout JSONWriter) -> Void) {
     let json = JSON(writing: work)
     if notes { answers.append(String(decoding: json.text, as: UTF8.self)) }
+  }
+
+  private mutating func askForEntries(_ gates: Gates, only place: Int?) throws(StoreError) {
+    let moment = try reader.moment()
+    let entries = try reader.entries(after: .min, limit: 100).map(\.entry)
+    found.counts[.entries] = entries.count
+    let running = try reader.running()
+    note(running)
+    let others = running.filter { one in !entries.contains { $0.number == one.number } }
+    let chosen = place.flatMap { entries.isEmpty ? nil : [entries[$0 % entries.count]] } ?? entries
+    for entry in chosen + others { try ask(about: entry, gates, moment) }
+    note(try reader.tables.links.consequences.next())
+    note(try reader.tables.bodies.doomedNames(limit: 9))
+    note(try reader.tables.entries.highestNumber())
   }
 
   private mutating func ask(about entry: Entry, _ gates: Gates, _ moment: Moment) throws(StoreError) {
@@ -116,13 +132,17 @@ struct Questions {
   }
 
   private mutating func askForOutcomes() throws(StoreError) {
+    var count = 0
     for outcome in try reader.outcomes(after: .min, keys: nil, limit: 100, maxBytes: .max) {
-      found.outcomes += 1
+      count += 1
       switch outcome.record {
       case .entry(let record): write { record.write(into: &$0, deliveries: outcome.deliveries) }
       case .group: break
       }
     }
+    found.counts[.outcomes] = count
+    note(try reader.unacknowledged())
+    note(try reader.tables.outcomes.highestEntryNumber())
   }
 
   private mutating func askForGroups(_ gates: Gates) throws(StoreError) {
@@ -137,5 +157,12 @@ struct Questions {
     note(try reader.groupsApart())
     note(try reader.overdueMembers(at: .max, limit: 100) { _ in true })
     note(try reader.nextGroupDeadline { _ in true })
+  }
+  private mutating func askForSettings() throws(StoreError) {
+    note(try reader.configuration().storedText)
+    let diagnostics = try reader.diagnostics(after: .min)
+    found.counts[.diagnostics] = diagnostics.count
+    for diagnostic in diagnostics { write { diagnostic.record.write(into: &$0) } }
+    note(try reader.oldestHeaderRevision())
   }
 }
