@@ -130,6 +130,8 @@ extension Checker {
       cell.told = 0
     } else if !sure {
       cell.sent = answer.row.attempts
+      // A call without an answer may have begun another generation.
+      if answer.generation != cell.generation { cell.told = 0 }
     }
     cell.isThere = true
     cell.mayBeGone = false
