@@ -213,8 +213,11 @@ extension Checker {
   private mutating func find(_ outcome: Outcome, _ kind: String) -> Int? {
     let (id, eventID) = (outcome.id.text, outcome.eventID)
     if let known = ends.firstIndex(where: { $0.eventID == eventID }) { return known }
+    // One that was forgotten is known by its time: a later life of the id counts generations anew.
     let untold = ends.indices.filter { index in
-      ends[index].eventID == nil && ends[index].id == id && ends[index].kind.rawValue == kind
+      let end = ends[index]
+      return end.eventID == nil && end.id == id && end.kind.rawValue == kind
+        && (!end.isForgotten || end.at == outcome.at)
     }
     let ofGeneration = untold.filter { ends[$0].generation == outcome.generation }
     // Of a row in doubt nobody knows the generation.
