@@ -9,8 +9,12 @@ import Testing
     .deletingLastPathComponent().appendingPathComponent("simulate")
 
   private func simulate(_ arguments: String...) throws -> (output: String, status: Int32) {
+    try run(SimulationTests.program, arguments)
+  }
+
+  private func run(_ program: URL, _ arguments: [String]) throws -> (output: String, status: Int32) {
     let process = Process()
-    process.executableURL = SimulationTests.program
+    process.executableURL = program
     process.arguments = arguments
     let pipe = Pipe()
     process.standardOutput = pipe
@@ -49,6 +53,16 @@ import Testing
   @Test("D1, D3, D4, D8, D25, D26, D35, D36, A-PROG-03: hosts, servers, disks and clocks break no rule")
   func histories() throws {
     let (output, status) = try simulate("--seed", "1", "--count", "100")
+    #expect(status == 0, "\(output)")
+  }
+
+  @Test("the bugs that are planted by hand still fit the sources")
+  func planted() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent()
+    let (output, status) = try run(
+      URL(fileURLWithPath: "/usr/bin/env"),
+      ["git", "-C", root.path, "apply", "--check", "Tests/Simulation/planted/planted.patch"])
     #expect(status == 0, "\(output)")
   }
 
