@@ -36,3 +36,24 @@ extension Turn {
     mustSync()
   }
 }
+
+extension QueueEngine {
+  /// A network in these commands stands in for those that could not be taken in before, and are kept until
+  /// the store can be written: taken in after it, they would be the newest (D34). Their new route is its own,
+  /// unless it has none.
+  func takeOverNetworks(_ commands: [Command]) -> [Command] {
+    guard !stuck.isEmpty, commands.contains(where: { $0.detectedNetwork != nil }) else { return commands }
+    let isNewRoute = stuck.contains { $0.detectedNetwork?.isNewRoute == true }
+    stuck.removeAll { $0.detectedNetwork != nil }
+    return commands.map { command in
+      guard let (network, itself) = command.detectedNetwork, network.kind != .none else { return command }
+      return .networkDetected(network, isNewRoute: itself || isNewRoute)
+    }
+  }
+}
+
+extension Command {
+  fileprivate var detectedNetwork: (network: Network, isNewRoute: Bool)? {
+    if case .networkDetected(let network, let isNewRoute) = self { (network, isNewRoute) } else { nil }
+  }
+}

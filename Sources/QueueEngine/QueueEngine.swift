@@ -102,6 +102,7 @@ package final class QueueEngine {
       stuck += commands
       return
     }
+    let commands = takeOverNetworks(commands)
     do {
       try turn(commands)
     } catch {

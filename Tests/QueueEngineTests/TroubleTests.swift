@@ -68,6 +68,24 @@ import Testing
     #expect(harness.transport.started.count == 2)
   }
 
+  @Test("D34, D36: a network that could not be taken in gives way to a newer one, not the other way round")
+  func networks() throws {
+    let harness = try Harness()
+    harness.send(.networkDetected(Network(kind: .none), isNewRoute: false))
+    try harness.enqueue("a", Sample.data(1, #""wifiOnly":true"#))
+    let connection = harness.store.tables.connection
+    // The start of "a" fails, and a turn that writes nothing does not.
+    try connection.execute(
+      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: true))
+    harness.send(.networkDetected(Network(kind: .cellular), isNewRoute: false))
+    try connection.execute("DROP TRIGGER fails")
+    harness.advance(60_000)
+    #expect(harness.transport.started.isEmpty)
+    harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: false))
+    #expect(harness.transport.started.count == 1)
+  }
+
   @Test("D36, B203: an answer of the server's that could not be committed is kept and settles later, once")
   func lateCommit() throws {
     let harness = try Harness()
