@@ -2,6 +2,8 @@ import QueueEngine
 import QueueModel
 import Testing
 
+@testable import QueueStore
+
 /// What a change of the network moves.
 @Suite struct NetworkTests {
   /// a and b failed before they were sent, d after its request began; waits are ten minutes.
@@ -43,6 +45,21 @@ import Testing
     try harness.relaunch()
     harness.pass(2001)
     #expect(restarted(harness).isSuperset(of: [1, 2]))
+  }
+
+  @Test(
+    "D16, D36: a new route that could not be taken in is that of the next network, unless it has none",
+    arguments: [(Network().kind, true), (.none, false)])
+  func keptRoute(next: Network.Kind, wakes: Bool) throws {
+    let harness = try harnessInOutage()
+    let connection = harness.store.tables.connection
+    try connection.execute(
+      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON outage BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    harness.send(.networkDetected(Network(), isNewRoute: true))
+    try connection.execute("DROP TRIGGER fails")
+    harness.send(.networkDetected(Network(kind: next), isNewRoute: false))
+    harness.pass(5000)
+    #expect(restarted(harness) == (wakes ? [1, 2] : []))
   }
 
   @Test("D16: a route that went away wakes nobody, nor does one that stays")

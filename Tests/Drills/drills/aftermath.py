@@ -1,6 +1,6 @@
 """What a run had promised by some point of its trace, and whether a start on what is left then keeps it."""
-import contextlib
 import collections
+import contextlib
 import json
 import sqlite3
 import time

@@ -1,6 +1,6 @@
 """What a sidecar holds: descriptors, threads, memory, and the files of its directory."""
-import contextlib
 import collections
+import contextlib
 import dataclasses
 import itertools
 import os
@@ -124,7 +124,6 @@ def pages_in_use(database):
     with contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
         pages, = connection.execute("PRAGMA page_count").fetchone()
         free, = connection.execute("PRAGMA freelist_count").fetchone()
-    connection.close()
     return pages - free
 
 
