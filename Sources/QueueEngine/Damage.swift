@@ -10,12 +10,15 @@ extension QueueEngine {
     for attempt in state.flights.keys { transport.stop(attempt) }
     state.flights = [:]
     state.hasDueLeft = false
+    let doubtful = takeDoubtful()
     for pending in state.stagings.values {
-      for body in pending.stagedBodies { store.discard(body) }
+      // A turn in doubt may stand, and name them.
+      if doubtful.isEmpty { for body in pending.stagedBodies { store.discard(body) } }
       pending.refuse(damageRefusal)
     }
     state.stagings = [:]
-    let waiting = state.lines.takeAll()
+    let waiting = doubtful.filter(\.isRequest) + stuck + state.lines.takeAll()
+    stuck = []
     state.lines = Lines()
     serveDamaged(waiting)
     for cancel in state.groupCancels { cancel.reply(.failure(damageRefusal)) }
@@ -23,8 +26,6 @@ extension QueueEngine {
     state.unsorted = []
     serveDamaged(state.waitingForSweep)
     state.waitingForSweep = []
-    // What the transport told of will be sent again, by a start that knows nothing of it.
-    stuck = []
   }
 
   /// Answers what needs no change of the store; refuses the rest.
@@ -41,7 +42,7 @@ extension QueueEngine {
       case .networkDetected, .noticed, .caughtUp, .report, .swept, .tick, .giveUp: break
       case .enqueue, .enqueueAll, .cancel, .cancelGroup, .retry, .pause, .resume, .setWifiOnly, .setNetwork,
         .updateHeaders, .configure, .subscribe, .unsubscribe, .acknowledge, .release:
-        _ = command.refuse(damageRefusal)
+        command.refuse(damageRefusal)
       }
     }
   }

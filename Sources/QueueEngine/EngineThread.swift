@@ -27,8 +27,7 @@ package final class EngineThread: Sendable {
   package func run(_ engine: QueueEngine, afterTurn: (QueueEngine) throws -> Void) rethrows {
     var isTidy = true
     while let batch = inbox.take(limit: EngineThread.groupLimit, waits: isTidy && !engine.hasMore) {
-      let stuck = engine.takeStuck()
-      engine.process(stuck.isEmpty ? batch.commands : stuck + batch.commands)
+      engine.process(batch.commands)
       batch.work?(engine)
       try afterTurn(engine)
       onDeadline(engine.deadline())

@@ -12,8 +12,8 @@ package final class QueueEngine {
   /// Hands work to a worker; `Command.staged` brings what came of it.
   let stage: (StagingWork) -> Void
   var state: EngineState
-  /// Commands whose commit failed after the server had answered, or that came from no host: tried again
-  /// (D36).
+  /// Commands whose commit failed though no host could be told, such as what the transport has heard of a
+  /// server, and all that have come while a turn is in doubt: tried again, in this order (D36).
   var stuck: [Command] = []
   /// Failed commits in a row.
   var failedCommits: Int64 = 0
@@ -89,37 +89,43 @@ package final class QueueEngine {
     return record
   }
 
-  /// One turn: decides the commands in order, commits them together, then answers and acts. When the commit
-  /// fails its members are tried again one by one before any is refused (D36).
+  /// One turn: decides the commands in order, behind those that were kept and whose time has come, commits
+  /// them together, then answers and acts. When the commit fails, each is tried again without the others and
+  /// without what else the turn had to do, before any is refused (D36).
   package func process(_ commands: [Command]) {
     hasBeenAsked = hasBeenAsked || commands.contains { $0.isRequest }
-    if store.damage != nil { serveDamaged(commands) } else { decide(commands) }
+    if store.damage == nil { settleDoubt() }
+    decide(takeStuck() + commands)
     stopForDamage()
   }
 
-  private func decide(_ commands: [Command]) {
-    guard settleDoubt() else {
+  /// - Parameter alone: With no other work than theirs.
+  private func decide(_ commands: [Command], alone: Bool = false) {
+    if store.damage != nil { return serveDamaged(commands) }
+    guard doubt == nil else {
       stuck += commands
       return
     }
     let commands = takeOverNetworks(commands)
     do {
-      try turn(commands)
+      try turn(commands, alone: alone)
     } catch {
       store.meet(error)
       if store.damage != nil { return serveDamaged(commands) }
-      guard commands.count > 1 else {
-        refuse(commands, error)
-        return
+      guard !alone && !commands.isEmpty else {
+        stuck += commands.filter(\.isKept)
+        rest(error)
+        return refuse(commands, error)
       }
-      for command in commands { process([command]) }
+      for command in commands { decide([command], alone: true) }
+      decide([])
     }
   }
 
-  private func turn(_ commands: [Command]) throws(StoreError) {
+  private func turn(_ commands: [Command], alone: Bool) throws(StoreError) {
     var turn = Turn(engine: self, now: clock.now())
     endRest(now: turn.now)
-    let isWell = storeRestsUntil == nil
+    let isWell = storeRestsUntil == nil && !alone
     do throws(StoreError) {
       try write(&turn, commands, isWell: isWell)
     } catch .unsettled(let number, let message) {
@@ -140,7 +146,7 @@ package final class QueueEngine {
       }
       let goesOn = sends && isWell && !turn.state.isFinishing
       if goesOn { try turn.settleExpired(writer) }
-      // A turn that writes nothing does not begin to in a store that rests.
+      // Where a command is alone, or the store rests, what writes nothing does not begin to by other work.
       if isWell || turn.wrote { try turn.carryOutConsequences(writer) }
       if isWell { try turn.forgetMembers(writer) }
       if goesOn {
@@ -149,7 +155,7 @@ package final class QueueEngine {
       }
       try turn.settleGroups(writer)
       try turn.tellGroups(writer)
-      try turn.deliverOutcomes(writer)
+      if isWell || turn.wrote { try turn.deliverOutcomes(writer) }
       try turn.erasePatches(writer)
     }
   }
@@ -165,30 +171,26 @@ package final class QueueEngine {
     turn.act()
   }
 
-  /// Asks a reopened store whether the turn in doubt stands. False while that cannot be known.
-  private func settleDoubt() -> Bool {
-    guard let doubt else { return true }
-    guard storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return false }
+  /// Asks a reopened store whether the turn in doubt stands; the doubt stays while that cannot be known.
+  private func settleDoubt() {
+    guard let doubt, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return }
     do throws(StoreError) {
       let stands = try store.stands(doubt.number)
       self.doubt = nil
       storeRestsUntil = nil
-      if stands {
-        conclude(doubt.turn)
-      } else {
-        refuse(doubt.commands, .failed(code: 0, message: "the change was lost with a failed sync"))
-      }
-      return true
+      if stands { return conclude(doubt.turn) }
+      stuck.insert(contentsOf: doubt.commands.filter(\.isKept), at: 0)
+      refuse(doubt.commands, .failed(code: 0, message: "the change was lost with a failed sync"))
     } catch {
       store.meet(error)
-      guard store.damage == nil else {
-        self.doubt = nil
-        refuse(doubt.commands, error)
-        return true
-      }
-      rest(error)
-      return false
+      if store.damage == nil { rest(error) }
     }
+  }
+
+  /// The commands of a turn of which nobody will know whether it stands.
+  func takeDoubtful() -> [Command] {
+    defer { doubt = nil }
+    return doubt?.commands ?? []
   }
 
   /// When the store has rested for long enough, stores the diagnostics that could not be stored before, which
@@ -211,23 +213,27 @@ package final class QueueEngine {
     failedCommits = 0
   }
 
-  /// Trouble is told once, and again when there was none in between.
+  /// Trouble is told once, and again when there was none in between. What fails while the store rests makes
+  /// the rest no longer: it is the same trouble.
   private func rest(_ error: StoreError) {
     if failedCommits == 0 && store.damage == nil {
       store.note(.error, "the database cannot be written; what would change it is refused", error.message)
     }
+    if let storeRestsUntil, storeRestsUntil > clock.now().steady { return }
     failedCommits += 1
     storeRestsUntil = clock.now().steady + Backoff.ofStore.wait(afterFailures: failedCommits, fraction: 0.5)
   }
 
-  /// A commit failed. Hosts get E_STORAGE; what the transport told is kept and tried again (D36).
+  /// A commit failed: hosts get E_STORAGE.
   private func refuse(_ commands: [Command], _ error: StoreError) {
-    rest(error)
     for command in commands {
       if case .staged(let ticket, let result) = command {
         giveUpStaging(ticket, result, .storage(error.message))
-      } else if !answersByReading(command), !command.refuse(.storage(error.message)) {
-        stuck.append(command)
+      } else if case .connected(let id, let host) = command {
+        // Needs no store. Kept, it would come after what the host asks for.
+        state.connections[id] = ConnectionState(host: host)
+      } else if !answersByReading(command) {
+        command.refuse(.storage(error.message))
       }
     }
   }
@@ -246,8 +252,8 @@ package final class QueueEngine {
   }
 
   /// The commands to try again now, if their time has come.
-  package func takeStuck() -> [Command] {
-    guard !stuck.isEmpty, store.damage == nil, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true
+  private func takeStuck() -> [Command] {
+    guard doubt == nil, store.damage == nil, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true
     else { return [] }
     defer { stuck = [] }
     return stuck
@@ -278,8 +284,16 @@ extension Command {
     }
   }
 
-  /// Answers the host that asked; false when no host did, so that the command has to be kept.
-  func refuse(_ refusal: Refusal) -> Bool {
+  /// When it could not be committed, no host can be told: it is tried again (D36).
+  var isKept: Bool {
+    switch self {
+    case .staged, .connected: false
+    default: !isRequest
+    }
+  }
+
+  /// Answers the host that asked, if one did.
+  func refuse(_ refusal: Refusal) {
     switch self {
     case .enqueue(_, _, let reply): reply(.failure(refusal))
     case .enqueueAll(_, _, let reply): reply(.failure(refusal))
@@ -296,8 +310,7 @@ extension Command {
     case .explainGroup(_, let reply): reply(.failure(refusal))
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
       .finish, .giveUp:
-      return false
+      break
     }
-    return true
   }
 }

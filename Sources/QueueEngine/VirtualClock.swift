@@ -83,7 +83,7 @@ extension QueueEngine {
     var before: Int64
     repeat {
       before = state.counters.commits
-      process(takeStuck() + [.tick])
+      process([.tick])
     } while state.counters.commits != before
   }
 }

@@ -105,7 +105,7 @@ final class Harness {
   func send(_ commands: Command...) { send(commands) }
 
   func send(_ commands: [Command]) {
-    engine.process(engine.takeStuck() + commands)
+    engine.process(commands)
     settle()
   }
 
@@ -151,6 +151,12 @@ final class Harness {
 
   var heldStaging: Int { desk.count }
 
+  /// The oldest held work is done; turns follow.
+  func stageOne() {
+    desk.releaseOne()
+    settle()
+  }
+
   /// The workers go on; turns follow.
   func releaseStaging() {
     desk.isHeld = false
@@ -161,20 +167,25 @@ final class Harness {
 /// Where the engine lays work for the workers down.
 private final class StagingDesk {
   private var work: [StagingWork] = []
+  private var released = 0
   var isHeld = false
 
   var count: Int { work.count }
 
   func take(_ item: StagingWork) { work.append(item) }
 
+  func releaseOne() { released += 1 }
+
   func takeReady() -> [StagingWork] {
-    guard !isHeld else { return [] }
-    defer { work = [] }
-    return work
+    let count = isHeld ? min(released, work.count) : work.count
+    released = 0
+    defer { work.removeFirst(count) }
+    return Array(work.prefix(count))
   }
 
   func forgetAll() {
     work = []
+    released = 0
     isHeld = false
   }
 }

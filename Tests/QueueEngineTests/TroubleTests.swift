@@ -26,10 +26,23 @@ import Testing
     }
   }
 
+  /// As `breakStore`, but what comes until `mend` is lost.
+  private func breakStoreAndLose(_ harness: Harness) throws {
+    try #expect(harness.store.tables.connection.checkpoint(truncating: true, patient: true))
+    let database = "\(harness.directory)/queue.db"
+    try FileManager.default.copyItem(atPath: database, toPath: "\(database).before")
+    breakStore(harness)
+  }
+
   private func mend(_ harness: Harness) throws {
     let database = "\(harness.directory)/queue.db"
-    try FileManager.default.removeItem(atPath: database)
-    try FileManager.default.moveItem(atPath: "\(database).away", toPath: database)
+    let files = FileManager.default
+    if files.fileExists(atPath: "\(database).before") {
+      for suffix in [".away", "-wal", "-shm"] { try files.removeItem(atPath: database + suffix) }
+      try files.moveItem(atPath: "\(database).before", toPath: "\(database).away")
+    }
+    try files.removeItem(atPath: database)
+    try files.moveItem(atPath: "\(database).away", toPath: database)
     harness.advance(60_000)
   }
 
@@ -150,5 +163,128 @@ import Testing
     try harness.cancel()
     #expect(harness.host.settled.count == 1)
     #expect(try harness.row() == nil)
+  }
+
+  // MARK: What else a turn had to do
+
+  /// An engine with the outcome of "a", which nobody has subscribed to, and "b", whose next attempt is due.
+  private func harnessWithWork() throws -> Harness {
+    let harness = try Harness()
+    try harness.enqueue("a")
+    try harness.answer(200)
+    try harness.enqueue("b", Sample.data(1, #""retry":{"backoff":{"baseMs":500,"maxMs":500,"jitter":0}}"#))
+    try harness.answer(503)
+    harness.clock.advance(800)
+    return harness
+  }
+
+  private func subscription(from id: HostID, _ reply: @escaping Completion<Void>) -> Command {
+    .subscribe(Subscription(kinds: [.settled], keys: nil, window: 64), from: id, reply)
+  }
+
+  @Test("D36: a host that comes when the disk has just failed is heard, and gets its outcomes afterwards")
+  func newcomer() throws {
+    let harness = try harnessWithWork()
+    let connection = harness.store.tables.connection
+    try connection.execute("PRAGMA query_only = 1")
+    let newcomer = harness.connect()
+    try connection.execute("PRAGMA query_only = 0")
+    try harness.call { subscription(from: newcomer.id, $0) }
+    #expect(newcomer.host.settled.isEmpty)
+    harness.advance(1000)
+    #expect(newcomer.host.settled.map(\.outcome.id) == [EntryID("a")])
+    #expect(harness.transport.started.count == 3)
+  }
+
+  @Test("D36: whoever subscribes while no delivery can be counted gets the outcomes when it can")
+  func uncounted() throws {
+    let harness = try harnessWithWork()
+    let connection = harness.store.tables.connection
+    try connection.execute(
+      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON outcome BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    try harness.call { subscription(from: harness.hostID, $0) }
+    #expect(harness.host.settled.isEmpty)
+    try connection.execute("DROP TRIGGER fails")
+    harness.advance(1000)
+    #expect(harness.host.settled.map(\.deliveries) == [1])
+  }
+
+  @Test("D36: a call is not refused because other work of its turn fails, which rests")
+  func otherWork() throws {
+    let harness = try harnessWithWork()
+    try refuseChanges(harness, true)
+    #expect(try harness.enqueue("c", key: "other").disposition == .created)
+    #expect(try #require(harness.engine.deadline().steady) > harness.clock.now().steady)
+    #expect(!harness.engine.hasMore)
+    try refuseChanges(harness, false)
+    harness.advance(1000)
+    #expect(harness.transport.started.count == 4)
+  }
+
+  @Test("D36: however many calls are refused at once, the store rests for one second")
+  func oneRest() throws {
+    let harness = try Harness()
+    try harness.store.tables.connection.execute("PRAGMA query_only = 1")
+    let replies = (0..<10).map { _ in Replies<Void>() }
+    harness.send(replies.map { .pause(nil, $0.completion) })
+    for reply in replies { #expect(throws: Refusal.self) { try reply.get() } }
+    #expect(harness.engine.deadline().steady == harness.clock.now().steady + 1000)
+  }
+
+  // MARK: A turn in doubt
+
+  @Test("D36: a host that came in a turn that was lost is heard all the same, before what it asked for since")
+  func lostNewcomer() throws {
+    let harness = try harnessWithWork()
+    try breakStoreAndLose(harness)
+    let id = HostID(2)
+    let newcomer = RecordingHost()
+    let pause = Replies<Void>()
+    let subscribe = Replies<Void>()
+    harness.send(.connected(id, newcomer), .pause(nil, pause.completion))
+    harness.send(subscription(from: id, subscribe.completion))
+    try mend(harness)
+    #expect(throws: Refusal.self) { try pause.get() }
+    try subscribe.get()
+    #expect(newcomer.settled.map(\.outcome.id) == [EntryID("a")])
+  }
+
+  @Test("D34, D36: a network that was told of in a turn that was lost is older than one told of since")
+  func lostNetwork() throws {
+    let harness = try Harness()
+    harness.send(.networkDetected(Network(kind: .none), isNewRoute: false))
+    try harness.enqueue("a", Sample.data(1, #""wifiOnly":true"#))
+    try breakStoreAndLose(harness)
+    let pause = Replies<Void>()
+    harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: true), .pause(nil, pause.completion))
+    harness.send(.networkDetected(Network(kind: .cellular), isNewRoute: false))
+    try mend(harness)
+    #expect(throws: Refusal.self) { try pause.get() }
+    #expect(harness.transport.started.isEmpty)
+    harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: false))
+    #expect(harness.transport.started.count == 1)
+  }
+
+  @Test("D36, D37: damage that is met while a turn is in doubt leaves no call without an answer, nor a body")
+  func damagedInDoubt() throws {
+    let harness = try Harness()
+    let large = String(repeating: "x", count: 100_000)
+    let files = try (1...2).map { Sample.file(try harness.source("\($0)", large)) }
+    harness.holdStaging()
+    let staged = harness.beginEnqueueAll([
+      try Sample.enqueue("a", files[0]), try Sample.enqueue("b", files[1]),
+    ])
+    harness.stageOne()
+    breakStore(harness)
+    harness.releaseStaging()
+    let pause = Replies<Void>()
+    harness.send(.pause(nil, pause.completion))
+    #expect(staged.count == 0 && pause.count == 0)
+    harness.store.meet(.failed(code: 11, message: "malformed"))
+    harness.settle()
+    #expect(throws: Refusal.self) { try staged.get() }
+    #expect(throws: Refusal.self) { try pause.get() }
+    // The rows may stand, and need them.
+    #expect(try harness.bodyFiles().count == 2)
   }
 }

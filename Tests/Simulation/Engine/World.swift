@@ -145,7 +145,7 @@ final class World {
   func run(_ commands: [Command]) throws {
     guard disk_process_is_dead() == 0 else { return }
     record.add(.time(clock.now()))
-    engine.process(engine.takeStuck() + commands)
+    engine.process(commands)
     try settle()
   }
 
