@@ -76,7 +76,8 @@ final class SourceFile {
     guard handle >= 0 else { throw refusal(errno, field) }
     defer { close(handle) }
     var status = stat()
-    guard fstat(handle, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+    guard fstat(handle, &status) == 0 else { throw .unreadable(field: field) }
+    guard status.st_mode & S_IFMT == S_IFREG else {
       throw status.st_mode & S_IFMT == S_IFLNK ? .symbolicLink(field: field) : .notRegular(field: field)
     }
     guard !lies(handle, inside: directory) else { throw .insideDirectory(field: field) }
@@ -99,9 +100,8 @@ final class SourceFile {
   /// content, and some never end.
   private static func examine(_ file: Int32, _ field: String) throws(StageError) -> stat {
     var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw .notRegular(field: field)
-    }
+    guard fstat(file, &status) == 0 else { throw .unreadable(field: field) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw .notRegular(field: field) }
     var byte: UInt8 = 0
     let count = SystemError.retry { pread(file, &byte, 1, max(0, status.st_size - 1)) }
     switch count {

@@ -68,6 +68,24 @@ def test_d36_a_disk_that_fails_for_a_time(start, server, tmp_path, call, error):
     assert sidecar.close() == 0
 
 
+@pytest.mark.parametrize("staging", ["copy", "reference"])
+def test_d28_a_source_that_cannot_be_looked_at_is_not_taken_for_another_kind(start, server, tmp_path, staging):
+    """D28: a disk that fails where a file is looked at says nothing about what the file is."""
+    source = tmp_path / "source"
+    source.write_bytes(b"contents")
+    request = descriptor(server.url("/x"), method="PUT", file=str(source), staging=staging)
+    sidecar = start()
+    sidecar.call("ping")
+    with failing(sidecar, "newfstatat,?fstat,?statx", "EIO", tmp_path / "trace"):
+        call = sidecar.send("enqueue", {"id": "a", "key": "k", "request": request})
+        error = sidecar.answer(call)["error"]
+    assert error["data"]["code"] == "E_FILE_MISSING"
+    assert error["message"] == "request.file: names a file that cannot be read"
+    enqueue(sidecar, server.url("/x"), id="a", method="PUT", file=str(source), staging=staging)
+    sidecar.wait_state("a", "completed")
+    assert sidecar.close() == 0
+
+
 @pytest.fixture
 def loop_disk(tmp_path):
     """An ext4 file system in a file, and what unmounts, repairs and mounts it again."""
