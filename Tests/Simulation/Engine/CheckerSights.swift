@@ -219,7 +219,12 @@ extension Checker {
       return end.eventID == nil && end.id == id && end.kind.rawValue == kind
         && (!end.isForgotten || end.at == outcome.at)
     }
-    let ofGeneration = untold.filter { ends[$0].generation == outcome.generation }
+    // Or by its last request: two lives may end at one time.
+    let cycle = outcome.requestID.flatMap { flights[$0]?.cycle }
+    let ofCycle = untold.filter { [Int64(ends[$0].life), outcome.generation] == cycle }
+    let ofGeneration = (ofCycle.isEmpty ? untold : ofCycle).filter {
+      ends[$0].generation == outcome.generation
+    }
     // Of a row in doubt nobody knows the generation.
     let fitting = ofGeneration.isEmpty ? untold.filter { ends[$0].isOptional } : ofGeneration
     let exact = fitting.filter { ends[$0].at == outcome.at }
