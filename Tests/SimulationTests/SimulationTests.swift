@@ -70,6 +70,9 @@ import Testing
   func replay() throws {
     #expect(try simulate("--seed", "1", "--keep", "0,2-5").status == 0)
     #expect(try simulate("--seed", "1", "--keep", "x").status == 64)
+    #expect(try simulate("--seed", "1", "--keep", "900").status == 64)
+    #expect(try simulate("--keep", "0").status == 64)
+    #expect(try simulate("--help").status == 0)
     #expect(try simulate("--sead", "1").status == 64)
   }
 }

@@ -15,16 +15,20 @@ struct Options {
   var json: String?
   var kept: [Int]?
   var prints = false
+  var asksForHelp = false
   /// Opens the database anew each time; slower, and the same histories.
   var opensAnew = false
 
   static let usage = """
-    usage: simulate [--seed N] [--count N] [--seconds N] [--workers N] [--json FILE] [--print] [--anew]
-           simulate --seed N --keep PLACES    replays one history, of it only the steps at these places
+    usage: Tests/Simulation/run [--seed N] [--count N] [--seconds N] [--workers N] [--json FILE] [--print]
+                                [--anew]
+           Tests/Simulation/run --seed N --keep PLACES   replays one history, of it only the steps at these
+                                                         places, such as 0,3-5
     """
 
   init(_ arguments: ArraySlice<String>) throws(Misuse) {
     var left = arguments
+    var hasSeed = false
     while let name = left.popFirst() {
       func value() throws(Misuse) -> String {
         guard let value = left.popFirst() else { throw Misuse(message: "\(name) needs a value") }
@@ -35,6 +39,7 @@ struct Options {
         guard let number = Number(text) else { throw Misuse(message: "\(name) must be a number: \(text)") }
         return number
       }
+      if name == "--seed" { hasSeed = true }
       switch name {
       case "--seed": seed = try number()
       case "--count": count = try number()
@@ -44,8 +49,15 @@ struct Options {
       case "--keep": kept = try Options.places(try value())
       case "--print": prints = true
       case "--anew": opensAnew = true
+      case "--help", "-h": asksForHelp = true
       default: throw Misuse(message: "\(name) is not known")
       }
+    }
+    guard let kept else { return }
+    guard hasSeed else { throw Misuse(message: "--keep needs the --seed of the history") }
+    let count = Trial(seed: seed).stepCount
+    guard let last = kept.max(), last < count else {
+      throw Misuse(message: "--keep takes places from 0 to \(count - 1), which this history has")
     }
   }
 
@@ -77,6 +89,10 @@ struct Options {
 
   /// The exit status.
   func run() throws -> Int32 {
+    if asksForHelp {
+      print(Options.usage)
+      return 0
+    }
     if opensAnew { disk_open_anew() }
     if prints || kept != nil { return try printHistories() }
     return try Search(options: self).run()
@@ -93,6 +109,8 @@ struct Options {
       if let broken = result.broken {
         print("BROKEN: \(broken)")
         status = 1
+      } else {
+        print("no rule was broken")
       }
     }
     return status

@@ -2,7 +2,7 @@ import Disk
 import Glibc
 import Simulation
 
-/// Plays histories in some processes side by side, each until it breaks a rule or has played its share.
+/// Plays histories in some processes side by side, until one breaks a rule or each has played its share.
 struct Search {
   let options: Options
 
@@ -10,6 +10,8 @@ struct Search {
   private struct Board {
     var played: UInt64 = 0
     var seed: UInt64 = 0
+    /// Set by the first process: another worker has found something.
+    var hasToEnd = false
   }
 
   func run() throws -> Int32 {
@@ -34,6 +36,7 @@ struct Search {
       let child = wait(&status)
       guard let worker = children.removeValue(forKey: child) else { continue }
       if status != 0 { failed.append(boards[worker].seed) }
+      if !failed.isEmpty { for other in children.values { boards[other].hasToEnd = true } }
     }
     let played = (0..<options.workers).reduce(UInt64(0)) { $0 + boards[$1].played }
     let seconds = Search.now() - begun
@@ -60,7 +63,7 @@ struct Search {
       defer { table.clear() }
       let count = options.count ?? (options.seconds == nil ? 2000 : .max)
       var place = UInt64(worker)
-      while place < count {
+      while place < count && !board.pointee.hasToEnd {
         if let seconds = options.seconds, Search.now() - begun >= seconds { break }
         board.pointee.seed = options.seed &+ place
         if Trial(seed: board.pointee.seed).run(on: table).broken != nil { return 1 }
@@ -74,19 +77,17 @@ struct Search {
     }
   }
 
-  /// The seed, the rule, the fewest steps, and how to see them again.
+  /// The seed, the history of the fewest steps, the rule, and how to see them again.
   private func report(_ seed: UInt64) throws {
     let table = try Table()
     defer { table.clear() }
     print("seed \(seed) breaks a rule; shrinking")
     let trial = Trial(seed: seed).shrunk(on: table)
-    let kept = trial.kept ?? []
-    print("replay with: simulate --seed \(seed) --keep \(Options.text(of: kept))")
     fflush(nil)
     let child = disk_fork()
     if child == 0 {
       let result = trial.run(on: table, keepsText: true)
-      for line in result.lines.suffix(120) { print("  \(line)") }
+      for line in result.lines { print("  \(line)") }
       print("BROKEN: \(result.broken ?? "not once more")")
       fflush(nil)
       _exit(0)
@@ -94,6 +95,7 @@ struct Search {
     var status: Int32 = 0
     waitpid(child, &status, 0)
     if status != 0 { print("BROKEN: the process ends by itself") }
+    print("replay with: Tests/Simulation/run --seed \(seed) --keep \(Options.text(of: trial.kept ?? []))")
   }
 
   private func writeSummary(_ played: UInt64, _ seconds: Double, _ failed: [UInt64]) throws {

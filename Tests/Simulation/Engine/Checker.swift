@@ -142,7 +142,7 @@ struct Checker {
     case .asked(let number, let ask): asked(number, ask)
     case .answered(let number, let reaction): try answered(number, reaction)
     case .told(let host, let event): try told(host, event)
-    case .connected, .disconnected: break
+    case .step, .connected, .disconnected: break
     case .sent(let sight): try sent(sight)
     case .progressed(let requestID): flights[requestID]?.movedAt = now.steady
     case .stopped(let requestID): flights[requestID]?.isUp = false

@@ -4,6 +4,8 @@ import QueueModel
 
 /// What is seen from outside, in order: all that the checker knows.
 enum Happening {
+  /// The step at this place begins.
+  case step(Int)
   /// Both clocks, before something happens that depends on them.
   case time(Moment)
   /// A host made the call of this number.
@@ -110,6 +112,7 @@ extension Happening {
   /// One line, without anything that differs between two runs.
   var line: String {
     switch self {
+    case .step(let place): "step \(place)"
     case .time(let now): "time \(now.wall) \(now.steady)"
     case .asked(let number, let ask): "#\(number) asks: \(ask.line)"
     case .answered(let number, let reaction): "#\(number) is answered: \(reaction.line)"

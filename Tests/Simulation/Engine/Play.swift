@@ -5,9 +5,10 @@ import QueueModel
 /// How each step is carried out.
 extension World {
   /// All of a history. Throws `Broken` at the first rule that does not hold.
-  func play(_ steps: [Step]) throws {
+  func play(_ steps: [(place: Int, step: Step)]) throws {
     try begin()
-    for (index, step) in steps.enumerated() {
+    for (index, (place, step)) in steps.enumerated() {
+      record.add(.step(place))
       try play(step)
       if batch.isEmpty {
         if index % 3 == 2 { try call(.rows) }

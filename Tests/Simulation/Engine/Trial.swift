@@ -18,8 +18,12 @@ package struct Trial {
     package var lines: [String]
   }
 
-  var steps: [Step] {
-    let all = Step.history(seed: seed)
+  /// Of the whole history.
+  package var stepCount: Int { Step.history(seed: seed).count }
+
+  /// Each with its place in the whole history.
+  var steps: [(place: Int, step: Step)] {
+    let all = Array(Step.history(seed: seed).enumerated()).map { (place: $0.offset, step: $0.element) }
     return kept.map { kept in kept.filter(all.indices.contains).map { all[$0] } } ?? all
   }
 
