@@ -6,9 +6,7 @@ Fewer --cycles than there are states are a sample, of every kind of call about a
 --point and its --variant. --keep leaves the folder of the run, and `--recording FOLDER/run` with the same
 --seed and these two makes that one start again.
 """
-import argparse
 import collections
-import functools
 import json
 import multiprocessing
 import pathlib
@@ -228,14 +226,8 @@ def drill(options, result, point=None, variant=None, recording=None, missing=NOT
         trial.kill(number)
 
 
-def main():
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--point", type=int)
-    parser.add_argument("--variant", choices=VARIANTS)
-    parser.add_argument("--recording", type=pathlib.Path)
-    given, others = parser.parse_known_args()
-    command.main(functools.partial(drill, **vars(given)), NAME, CYCLES, arguments=others)
-
-
 if __name__ == "__main__":
-    main()
+    command.main(drill, NAME, CYCLES, more=(
+        ("--recording", {"type": pathlib.Path, "metavar": "FOLDER/run", "help": "of a run that was kept"}),
+        ("--point", {"type": int, "help": "this point alone"}),
+        ("--variant", {"choices": VARIANTS, "help": "this state of the point alone"})))

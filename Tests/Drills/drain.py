@@ -1,5 +1,5 @@
-"""A drain: the host is killed half-way through a large upload, which ends without it. In every other cycle a
-host comes back meanwhile, and has to see at once how far it is."""
+"""A drain: the host is killed in the first half of a large upload, which ends without it. In every other
+cycle a host comes back meanwhile, and has to see at once how far it is."""
 import hashlib
 import json
 import os
@@ -17,6 +17,8 @@ from endtoend.rawserver import Gone, RawServer
 from endtoend.sidecar import Sidecar
 
 NAME, CYCLES, SIZE = "drain", 10, 1 << 30
+# Much less would be in the sockets, all of it, before anybody could look.
+LEAST_SIZE = 8_000_000
 UPLOADER = pathlib.Path(__file__).resolve().parent / "drills" / "uploader.py"
 # Past the middle the sink takes the file in this many steps, of at least STEP seconds, whatever its size.
 STEPS, STEP = 80, 0.05
@@ -183,4 +185,4 @@ def wait_end(pid):
 
 
 if __name__ == "__main__":
-    command.main(drill, NAME, CYCLES, SIZE, "bytes of the file")
+    command.main(drill, NAME, CYCLES, SIZE, "bytes of the file", LEAST_SIZE)

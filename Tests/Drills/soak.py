@@ -17,7 +17,7 @@ HOSTS, ENTRIES = 2, 60
 # Connections that are kept for the next request.
 MOST_CONNECTIONS = 8
 MIB = 1 << 20
-# The log is written back at 16 MiB or when nothing goes on, and its file is used again.
+# The log is copied when nothing goes on, and beyond 12 MiB, so that it stays below 16; the file is reused.
 MOST_LOG = 20 * MIB
 # Until then tables, pools and caches grow to the size that they keep.
 WARM_UP = 0.3

@@ -69,7 +69,7 @@ def test_d36_a_disk_that_fails_for_a_time(start, server, tmp_path, call, error):
 
 
 @pytest.mark.parametrize("staging", ["copy", "reference"])
-def test_d28_a_source_that_cannot_be_looked_at_is_not_taken_for_another_kind(start, server, tmp_path, staging):
+def test_d28_a_source_that_cannot_be_looked_at_is_unreadable(start, server, tmp_path, staging):
     """D28: a disk that fails where a file is looked at says nothing about what the file is."""
     source = tmp_path / "source"
     source.write_bytes(b"contents")

@@ -41,6 +41,8 @@ class Result:
     leftover_processes: int = 0
     seconds: float = 0.0
     skipped: str = ""
+    # The folder, if it was to be kept.
+    kept: str = ""
     faults: list = dataclasses.field(default_factory=list)
     # What a reader may want to know beyond the table, by name.
     counts: dict = dataclasses.field(default_factory=dict)
@@ -102,7 +104,7 @@ class Options:
 
 
 def perform(drill, name, cycles, seed, size=0, keep=False):
-    """Runs a drill in a folder of its own, which stays if it failed and is asked to be kept."""
+    """Runs a drill in a folder of its own, which stays if `keep` asks for it."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix=f"outtray-{name.replace(' ', '-')}-"))
     result = Result(name, seed)
     options = Options(cycles, seed, folder, size)
@@ -118,8 +120,8 @@ def perform(drill, name, cycles, seed, size=0, keep=False):
         # Of the drill itself, most likely; the others shall run all the same.
         result.faults.append(f"cycle {result.cycles}: {traceback.format_exc()}")
     result.seconds = time.monotonic() - began
-    if keep and result.verdict == "FAILED":
-        result.faults.append(f"kept: {folder}")
+    if keep:
+        result.kept = str(folder)
     else:
         shutil.rmtree(folder, ignore_errors=True)
     return result
@@ -133,23 +135,35 @@ def report(result):
         print(f"  {fault}")
     if len(result.faults) > SHOWN_FAULTS:
         print(f"  and {len(result.faults) - SHOWN_FAULTS} more")
+    if result.kept:
+        print(f"  kept: {result.kept}")
 
 
-def main(drill, name, cycles, size=0, about_size="", arguments=None):
-    """The command line of one drill."""
+def main(drill, name, cycles, size=0, about_size="", least_size=1, more=()):
+    """The command line of one drill. `more` has further arguments, each with what `add_argument` takes; their
+    values go to the drill by name."""
     parser = argparse.ArgumentParser(description=sys.modules["__main__"].__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cycles", type=int, default=cycles, help=f"how often (default {cycles})")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--json", metavar="FILE", help="write the result there as well")
-    parser.add_argument("--keep", action="store_true", help="leave the folder of a failed run")
+    parser.add_argument("--keep", action="store_true", help="leave the folder of the run")
     if size:
-        parser.add_argument("--size", type=int, default=size, help=f"{about_size} (default {size})")
-    given = parser.parse_args(arguments)
+        parser.add_argument("--size", type=int, default=size,
+                            help=f"{about_size}, at least {least_size} (default {size})")
+    for argument, how in more:
+        parser.add_argument(argument, **how)
+    given = parser.parse_args()
+    if size and given.size < least_size:
+        parser.error(f"--size must be at least {least_size}: {given.size}")
     # So that what was started is ended.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    print(f"{name}: --cycles {given.cycles} --seed {given.seed}", flush=True)
-    result = perform(drill, name, given.cycles, given.seed, getattr(given, "size", 0), given.keep)
+    further = {argument.lstrip("-"): getattr(given, argument.lstrip("-")) for argument, _ in more}
+    shown = {"cycles": given.cycles, "seed": given.seed, **({"size": given.size} if size else {}), **further}
+    print(f"{name}:", *(f"--{word} {value}" for word, value in shown.items() if value is not None),
+          flush=True)
+    result = perform(functools.partial(drill, **further), name, given.cycles, given.seed,
+                     getattr(given, "size", 0), given.keep)
     print(table([result]))
     report(result)
     for what, count in sorted(result.counts.items()):
