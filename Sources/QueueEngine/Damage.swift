@@ -17,8 +17,8 @@ extension QueueEngine {
       pending.refuse(damageRefusal)
     }
     state.stagings = [:]
-    let waiting = doubtful.filter(\.isRequest) + stuck + state.lines.takeAll()
-    stuck = []
+    let waiting = doubtful.filter(\.isRequest) + kept + state.lines.takeAll()
+    kept = []
     state.lines = Lines()
     serveDamaged(waiting)
     for cancel in state.groupCancels { cancel.reply(.failure(damageRefusal)) }

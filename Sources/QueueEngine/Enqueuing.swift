@@ -47,7 +47,7 @@ extension Turn {
     }
     let waiting = state.drop(pending)
     if let refusal { refuse(pending, refusal, at: index) } else { try advance(pending, writer) }
-    for command in waiting { try decide(command, writer) }
+    try release(waiting, writer)
   }
 
   /// Refuses every enqueue that waits for a worker; commands that waited for it are decided.
@@ -55,7 +55,7 @@ extension Turn {
     state.isFinishing = true
     for pending in state.stagings.values.sorted(by: { $0.number < $1.number }) {
       refuse(pending, .shutdown)
-      for command in state.drop(pending) { try decide(command, writer) }
+      try release(state.drop(pending), writer)
     }
     refuseGroupCancels()
     refuseDiagnostics()

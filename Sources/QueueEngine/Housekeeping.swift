@@ -58,7 +58,7 @@ extension Turn {
     state.isSwept = true
     let waiting = state.waitingForSweep
     state.waitingForSweep = []
-    for command in waiting { try decide(command, writer) }
+    try release(waiting, writer)
   }
 
   /// The process ends before the record is complete.

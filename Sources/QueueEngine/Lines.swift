@@ -43,6 +43,12 @@ struct Lines {
 }
 
 extension Turn {
+  /// Decides what had waited, in the order in which it came.
+  mutating func release(_ waiting: [Command], _ writer: Writer) throws(StoreError) {
+    if isAlone { return released += waiting }
+    for command in waiting { try decide(command, writer) }
+  }
+
   /// Carries the command out, or has it wait for those before it that concern the same ids.
   mutating func decide(_ command: Command, _ writer: Writer) throws(StoreError) {
     let command = command.stamped(with: state.gates.headerRevision)

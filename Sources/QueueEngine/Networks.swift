@@ -42,9 +42,9 @@ extension QueueEngine {
   /// the store can be written: taken in after it, they would be the newest (D34). Their new route is its own,
   /// unless it has none.
   func takeOverNetworks(_ commands: [Command]) -> [Command] {
-    guard !stuck.isEmpty, commands.contains(where: { $0.detectedNetwork != nil }) else { return commands }
-    let isNewRoute = stuck.contains { $0.detectedNetwork?.isNewRoute == true }
-    stuck.removeAll { $0.detectedNetwork != nil }
+    guard !kept.isEmpty, commands.contains(where: { $0.detectedNetwork != nil }) else { return commands }
+    let isNewRoute = kept.contains { $0.detectedNetwork?.isNewRoute == true }
+    kept.removeAll { $0.detectedNetwork != nil }
     return commands.map { command in
       guard let (network, itself) = command.detectedNetwork, network.kind != .none else { return command }
       return .networkDetected(network, isNewRoute: itself || isNewRoute)

@@ -13,22 +13,22 @@ package final class QueueEngine {
   let stage: (StagingWork) -> Void
   var state: EngineState
   /// Commands whose commit failed though no host could be told, such as what the transport has heard of a
-  /// server, and all that have come while a turn is in doubt: tried again, in this order (D36).
-  var stuck: [Command] = []
+  /// server, and those that have come while a turn is in doubt: tried again, in this order (D36).
+  var kept: [Command] = []
   /// Failed commits in a row.
   var failedCommits: Int64 = 0
   /// Queue time before which nothing is committed again or started; nil when the store is well.
   var storeRestsUntil: Int64?
   var hasStoppedForDamage = false
   /// A turn of which nobody knows yet whether it stands (D36); nothing is decided until that is known.
-  private var doubt: Doubt?
+  var doubt: Doubt?
   private var lastTicket: UInt64 = 0
   /// The record of this start, while it lacks what lies beside the database.
   var boot: BootRecord?
   /// A host has asked for something: clean-up keeps no first answer waiting.
   var hasBeenAsked = false
 
-  private struct Doubt {
+  struct Doubt {
     var turn: Turn
     var commands: [Command]
     var number: Int64
@@ -95,45 +95,32 @@ package final class QueueEngine {
   package func process(_ commands: [Command]) {
     hasBeenAsked = hasBeenAsked || commands.contains { $0.isRequest }
     if store.damage == nil { settleDoubt() }
-    decide(takeStuck() + commands)
+    decide(takeKept(before: commands) + commands)
     stopForDamage()
   }
 
-  /// - Parameter alone: With no other work than theirs.
-  private func decide(_ commands: [Command], alone: Bool = false) {
-    if store.damage != nil { return serveDamaged(commands) }
-    guard doubt == nil else {
-      stuck += commands
-      return
-    }
-    let commands = takeOverNetworks(commands)
-    do {
-      try turn(commands, alone: alone)
-    } catch {
-      store.meet(error)
-      if store.damage != nil { return serveDamaged(commands) }
-      guard !alone && !commands.isEmpty else {
-        stuck += commands.filter(\.isKept)
-        rest(error)
-        return refuse(commands, error)
-      }
-      for command in commands { decide([command], alone: true) }
-      decide([])
-    }
-  }
-
-  private func turn(_ commands: [Command], alone: Bool) throws(StoreError) {
-    var turn = Turn(engine: self, now: clock.now())
-    endRest(now: turn.now)
+  /// - Parameter alone: With no other work than that of the commands, which the caller sees to.
+  /// - Returns: What had waited for a command that was alone; it is next.
+  @discardableResult
+  func turn(_ commands: [Command], alone: Bool) throws(StoreError) -> [Command] {
+    var turn = Turn(engine: self, now: clock.now(), isAlone: alone)
+    let wasTried = endRest(now: turn.now)
     let isWell = storeRestsUntil == nil && !alone
     do throws(StoreError) {
       try write(&turn, commands, isWell: isWell)
     } catch .unsettled(let number, let message) {
       doubt = Doubt(turn: turn, commands: commands, number: number)
       rest(.unsettled(turn: number, message: message))
-      return
+      return []
     }
     conclude(turn)
+    if isWell {
+      if turn.wrote || wasTried { storeIsWell() }
+    } else if turn.wrote && !alone {
+      // The rest is over; what it had left out follows.
+      decide([])
+    }
+    return turn.released
   }
 
   private func write(_ turn: inout Turn, _ commands: [Command], isWell: Bool) throws(StoreError) {
@@ -146,8 +133,8 @@ package final class QueueEngine {
       }
       let goesOn = sends && isWell && !turn.state.isFinishing
       if goesOn { try turn.settleExpired(writer) }
-      // Where a command is alone, or the store rests, what writes nothing does not begin to by other work.
-      if isWell || turn.wrote { try turn.carryOutConsequences(writer) }
+      // A turn that writes nothing does not begin to in a store that rests.
+      if isWell || turn.wrote && !turn.isAlone { try turn.carryOutConsequences(writer) }
       if isWell { try turn.forgetMembers(writer) }
       if goesOn {
         try turn.startDue(writer)
@@ -155,119 +142,23 @@ package final class QueueEngine {
       }
       try turn.settleGroups(writer)
       try turn.tellGroups(writer)
-      if isWell || turn.wrote { try turn.deliverOutcomes(writer) }
+      if isWell || turn.wrote && !turn.isAlone { try turn.deliverOutcomes(writer) }
       try turn.erasePatches(writer)
     }
   }
 
   /// The turn stands: its state holds, its effects run.
-  private func conclude(_ turn: Turn) {
-    if turn.wrote {
-      storeIsWell()
-      storeRestsUntil = nil
-    }
+  func conclude(_ turn: Turn) {
+    if turn.wrote { storeRestsUntil = nil }
     state = turn.state
     if turn.wrote { state.counters.commits += 1 }
     turn.act()
-  }
-
-  /// Asks a reopened store whether the turn in doubt stands; the doubt stays while that cannot be known.
-  private func settleDoubt() {
-    guard let doubt, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true else { return }
-    do throws(StoreError) {
-      let stands = try store.stands(doubt.number)
-      self.doubt = nil
-      storeRestsUntil = nil
-      if stands { return conclude(doubt.turn) }
-      stuck.insert(contentsOf: doubt.commands.filter(\.isKept), at: 0)
-      refuse(doubt.commands, .failed(code: 0, message: "the change was lost with a failed sync"))
-    } catch {
-      store.meet(error)
-      if store.damage == nil { rest(error) }
-    }
-  }
-
-  /// The commands of a turn of which nobody will know whether it stands.
-  func takeDoubtful() -> [Command] {
-    defer { doubt = nil }
-    return doubt?.commands ?? []
-  }
-
-  /// When the store has rested for long enough, stores the diagnostics that could not be stored before, which
-  /// shows whether it is well again.
-  private func endRest(now: Moment) {
-    if let storeRestsUntil, storeRestsUntil > now.steady { return }
-    storeRestsUntil = nil
-    guard store.hasUnwrittenDiagnostics else { return }
-    do throws(StoreError) {
-      try store.writeDiagnostics()
-      storeIsWell()
-    } catch {
-      store.meet(error)
-      rest(error)
-    }
-  }
-
-  private func storeIsWell() {
-    if failedCommits > 0 { log.write(.warn, "the database can be written again") }
-    failedCommits = 0
-  }
-
-  /// Trouble is told once, and again when there was none in between. What fails while the store rests makes
-  /// the rest no longer: it is the same trouble.
-  private func rest(_ error: StoreError) {
-    if failedCommits == 0 && store.damage == nil {
-      store.note(.error, "the database cannot be written; what would change it is refused", error.message)
-    }
-    if let storeRestsUntil, storeRestsUntil > clock.now().steady { return }
-    failedCommits += 1
-    storeRestsUntil = clock.now().steady + Backoff.ofStore.wait(afterFailures: failedCommits, fraction: 0.5)
-  }
-
-  /// A commit failed: hosts get E_STORAGE.
-  private func refuse(_ commands: [Command], _ error: StoreError) {
-    for command in commands {
-      if case .staged(let ticket, let result) = command {
-        giveUpStaging(ticket, result, .storage(error.message))
-      } else if case .connected(let id, let host) = command {
-        // Needs no store. Kept, it would come after what the host asks for.
-        state.connections[id] = ConnectionState(host: host)
-      } else if !answersByReading(command) {
-        command.refuse(.storage(error.message))
-      }
-    }
-  }
-
-  /// The entry of a staged body could not be committed: the host is told, the body goes, and what waited for
-  /// it goes on.
-  private func giveUpStaging(
-    _ ticket: StagingTicket, _ result: Result<StagingProduct, StageError>, _ refusal: Refusal
-  ) {
-    if case .success(.body(let staged)) = result { store.discard(staged.body) }
-    guard let pending = state.pending(awaiting: ticket) else { return }
-    for body in pending.stagedBodies { store.discard(body) }
-    let waiting = state.drop(pending)
-    pending.refuse(refusal)
-    if !waiting.isEmpty { process(waiting) }
-  }
-
-  /// The commands to try again now, if their time has come.
-  private func takeStuck() -> [Command] {
-    guard doubt == nil, store.damage == nil, storeRestsUntil.map({ $0 <= clock.now().steady }) ?? true
-    else { return [] }
-    defer { stuck = [] }
-    return stuck
   }
 
   func nextTicket() -> StagingTicket {
     lastTicket += 1
     return StagingTicket(number: lastTicket)
   }
-}
-
-extension Backoff {
-  /// Between attempts to write to a store that failed: 1 s doubling to 60 s.
-  static let ofStore = Backoff(baseMs: 1000, maxMs: 60_000, jitter: 0)
 }
 
 extension Command {
@@ -281,36 +172,6 @@ extension Command {
     case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
       .finish, .giveUp:
       false
-    }
-  }
-
-  /// When it could not be committed, no host can be told: it is tried again (D36).
-  var isKept: Bool {
-    switch self {
-    case .staged, .connected: false
-    default: !isRequest
-    }
-  }
-
-  /// Answers the host that asked, if one did.
-  func refuse(_ refusal: Refusal) {
-    switch self {
-    case .enqueue(_, _, let reply): reply(.failure(refusal))
-    case .enqueueAll(_, _, let reply): reply(.failure(refusal))
-    case .cancel(_, let reply), .cancelGroup(_, let reply), .pause(_, let reply), .resume(_, let reply),
-      .setWifiOnly(_, let reply), .setNetwork(_, _, let reply), .updateHeaders(_, _, _, let reply),
-      .configure(_, _, let reply), .subscribe(_, _, let reply), .unsubscribe(_, let reply),
-      .acknowledge(_, _, let reply), .release(_, _, let reply):
-      reply(.failure(refusal))
-    case .retry(_, let reply): reply(.failure(refusal))
-    case .rows(_, let reply): reply(.failure(refusal))
-    case .diagnostics(let reply): reply(.failure(refusal))
-    case .stats(let reply): reply(.failure(refusal))
-    case .explain(_, let reply): reply(.failure(refusal))
-    case .explainGroup(_, let reply): reply(.failure(refusal))
-    case .connected, .disconnected, .caughtUp, .networkDetected, .noticed, .staged, .report, .swept, .tick,
-      .finish, .giveUp:
-      break
     }
   }
 }

@@ -84,8 +84,8 @@ extension QueueEngine {
   package func isDrained() -> Bool {
     // Nothing goes on in a damaged store.
     if store.damage != nil { return true }
-    guard state.stagings.isEmpty, state.unsorted.isEmpty, state.groupCancels.isEmpty,
-      !state.hasConsequencesLeft
+    guard doubt == nil, kept.isEmpty, state.stagings.isEmpty, state.unsorted.isEmpty,
+      state.groupCancels.isEmpty, !state.hasConsequencesLeft
     else { return false }
     do throws(StoreError) {
       return try store.reader.counts().allSatisfy { bucket in
@@ -111,16 +111,12 @@ extension QueueEngine {
   }
 
   private func nextDeadline(now: Moment) throws(StoreError) -> Deadline {
+    // What becomes due meanwhile waits for the store, and would be asked for again and again.
+    if let storeRestsUntil { return Deadline(steady: storeRestsUntil) }
     var times = state.sendings.values.compactMap(\.throttle.due)
     times += state.groupsTold.values.compactMap(\.due)
-    if let storeRestsUntil {
-      times.append(storeRestsUntil)
-    } else if !stuck.isEmpty {
-      times.append(now.steady)
-    }
+    if !kept.isEmpty { times.append(now.steady) }
     var deadline = Deadline(steady: times.min())
-    // What became due meanwhile waits for the store, and would be asked for again and again.
-    if let storeRestsUntil, storeRestsUntil > now.steady { return deadline }
     guard sends, !state.gates.paused, !state.isFinishing else { return deadline }
     if let opening = state.nextOpening { times.append(opening) }
     return try store.read { reader throws(StoreError) in
@@ -157,13 +153,12 @@ extension QueueEngine {
   /// its own deadline.
   package var hasMore: Bool {
     if store.damage != nil { return !hasStoppedForDamage }
-    let now = clock.now()
-    let isWell = storeRestsUntil.map { $0 <= now.steady } ?? true
+    guard !isResting else { return false }
     let hasMembersLeft =
       !state.unsorted.isEmpty || !state.groupCancels.isEmpty || state.groupWalk != nil || state.mayHaveKept
     let hasWork =
-      state.hasDueLeft || state.hasOutcomesLeft || hasMembersLeft
-      || state.hasConsequencesLeft && !state.isFinishing
-    return isWell && hasWork || Turn(engine: self, now: now).hasWalking
+      state.hasOutcomesLeft || hasMembersLeft
+      || (state.hasDueLeft || state.hasConsequencesLeft) && !state.isFinishing
+    return hasWork || Turn(engine: self, now: clock.now()).hasWalking
   }
 }

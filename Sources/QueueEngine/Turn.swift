@@ -22,6 +22,11 @@ struct Turn {
   /// Lanes that are to go on once the entries of a call are all written; nil lets them go on at once.
   var lanesHeldBack: [Lane]?
 
+  /// With no other work than that of its commands.
+  let isAlone: Bool
+  /// What had waited for a command of a turn that is alone, and is decided after it.
+  var released: [Command] = []
+
   /// Groups that this turn has changed.
   var groupsToTell: Set<EntryGroup> = []
 
@@ -38,9 +43,10 @@ struct Turn {
     case log(LogLine)
   }
 
-  init(engine: QueueEngine, now: Moment) {
+  init(engine: QueueEngine, now: Moment, isAlone: Bool = false) {
     self.engine = engine
     self.now = now
+    self.isAlone = isAlone
     state = engine.state
   }
 

@@ -66,6 +66,7 @@ extension EngineThread {
         return reply(.failure(.invalid(InvalidInput(path: "ms", message: message))))
       }
       do throws(StoreError) {
+        if let doubt = engine.doubt { throw .unsettled(turn: doubt.number, message: "it is tried again") }
         try engine.store.noteTime()
       } catch {
         _ = clock.advance(by: -milliseconds)

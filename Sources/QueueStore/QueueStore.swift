@@ -28,6 +28,8 @@ package final class QueueStore {
   package private(set) var turn: Int64
   /// The database has to be opened again before it can be believed (D36).
   private(set) var isDoubtful = false
+  /// The last transaction came as far as its work: what failed in it may be the fault of that.
+  package private(set) var hasBegun = false
   /// The damage that was met while running; nothing is written any more (D37).
   package private(set) var damage: StoreError?
   private let unwritten = UnwrittenDiagnostics()
@@ -144,8 +146,10 @@ package final class QueueStore {
     durability: () -> Durability, _ work: (Writer) throws -> Value
   ) throws(StoreError) -> Value {
     if let damage { throw damage }
+    hasBegun = false
     try trust()
     try begin.run()
+    hasBegun = true
     let changesBefore = tables.connection.changes
     writer.turn = turn + 1
     var needsSync = false

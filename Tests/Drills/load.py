@@ -10,6 +10,9 @@ NAME, CYCLES, ENTRIES = "load", 1, 100_000
 HOSTS = 4
 # Seconds between two kills, at most.
 MOST_PAUSE = 4.0
+# Seconds by entry until all have settled: one request in ninety is asked to wait for a second, and the whole
+# origin waits (D52).
+PATIENCE, LEAST_PATIENCE = 0.04, 300
 # Small bodies for the most part, as a queue of many entries has.
 KINDS = ("small",) * 12 + ("large", "copy", "move", "form", "parts")
 
@@ -40,7 +43,7 @@ def one_load(options, result, chance):
             storm.befall()
             result.count("befell")
         storm.clear()
-        storm.settle(1800)
+        storm.settle(max(LEAST_PATIENCE, options.size * PATIENCE))
         storm.judge(result)
         result.count("entries a second", int(storm.asked() / (time.monotonic() - began)))
     finally:

@@ -1,4 +1,3 @@
-import Foundation
 import QueueEngine
 import QueueModel
 import Testing
@@ -7,56 +6,17 @@ import Testing
 
 /// A store that fails under the engine.
 @Suite struct TroubleTests {
-  private static let failedSync: Int32 = 10 | 4 << 8
-
-  /// The next sync fails, and so does every try to open the database again until `mend`.
-  private func breakStore(_ harness: Harness) {
-    let database = "\(harness.directory)/queue.db"
-    let hasFailed = Box(false)
-    harness.store.tables.connection.syncLog = { _ in
-      if hasFailed.value { return 0 }
-      hasFailed.value = true
-      do {
-        try FileManager.default.moveItem(atPath: database, toPath: "\(database).away")
-        try FileManager.default.createDirectory(atPath: database, withIntermediateDirectories: false)
-      } catch {
-        Issue.record("\(error)")
-      }
-      return TroubleTests.failedSync
-    }
-  }
-
-  /// As `breakStore`, but what comes until `mend` is lost.
-  private func breakStoreAndLose(_ harness: Harness) throws {
-    try #expect(harness.store.tables.connection.checkpoint(truncating: true, patient: true))
-    let database = "\(harness.directory)/queue.db"
-    try FileManager.default.copyItem(atPath: database, toPath: "\(database).before")
-    breakStore(harness)
-  }
-
-  private func mend(_ harness: Harness) throws {
-    let database = "\(harness.directory)/queue.db"
-    let files = FileManager.default
-    if files.fileExists(atPath: "\(database).before") {
-      for suffix in [".away", "-wal", "-shm"] { try files.removeItem(atPath: database + suffix) }
-      try files.moveItem(atPath: "\(database).before", toPath: "\(database).away")
-    }
-    try files.removeItem(atPath: database)
-    try files.moveItem(atPath: "\(database).away", toPath: database)
-    harness.advance(60_000)
-  }
-
   @Test("D36: nothing is answered or sent while nobody knows whether it stands; then it is, once")
   func unsettled() throws {
     let harness = try Harness()
     try harness.subscribe()
-    breakStore(harness)
+    harness.breakStore()
     let first = try harness.beginEnqueue("a")
     let second = try harness.beginEnqueue("b")
     harness.advance(1000)
     #expect(first.count == 0 && second.count == 0)
     #expect(harness.transport.started.isEmpty && harness.host.names.isEmpty)
-    try mend(harness)
+    try harness.mendStore()
     #expect(try first.get().disposition == .created)
     #expect(try second.get().disposition == .created)
     #expect(harness.transport.running.map(\.attempt.entry) == [1, 2])
@@ -104,13 +64,13 @@ import Testing
     let harness = try Harness()
     try harness.subscribe()
     try harness.enqueue("a")
-    breakStore(harness)
+    harness.breakStore()
     let cancel = Replies<Void>()
     harness.send(.cancel(EntryID("nobody"), cancel.completion))
     try cancel.get()
     try harness.answer(200)
     #expect(harness.host.settled.isEmpty)
-    try mend(harness)
+    try harness.mendStore()
     #expect(harness.host.settled.map(\.outcome.settlement.kind) == [.completed])
     #expect(harness.transport.started.count == 1)
   }
@@ -236,14 +196,14 @@ import Testing
   @Test("D36: a host that came in a turn that was lost is heard all the same, before what it asked for since")
   func lostNewcomer() throws {
     let harness = try harnessWithWork()
-    try breakStoreAndLose(harness)
+    try harness.breakStoreAndLose()
     let id = HostID(2)
     let newcomer = RecordingHost()
     let pause = Replies<Void>()
     let subscribe = Replies<Void>()
     harness.send(.connected(id, newcomer), .pause(nil, pause.completion))
     harness.send(subscription(from: id, subscribe.completion))
-    try mend(harness)
+    try harness.mendStore()
     #expect(throws: Refusal.self) { try pause.get() }
     try subscribe.get()
     #expect(newcomer.settled.map(\.outcome.id) == [EntryID("a")])
@@ -254,11 +214,11 @@ import Testing
     let harness = try Harness()
     harness.send(.networkDetected(Network(kind: .none), isNewRoute: false))
     try harness.enqueue("a", Sample.data(1, #""wifiOnly":true"#))
-    try breakStoreAndLose(harness)
+    try harness.breakStoreAndLose()
     let pause = Replies<Void>()
     harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: true), .pause(nil, pause.completion))
     harness.send(.networkDetected(Network(kind: .cellular), isNewRoute: false))
-    try mend(harness)
+    try harness.mendStore()
     #expect(throws: Refusal.self) { try pause.get() }
     #expect(harness.transport.started.isEmpty)
     harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: false))
@@ -275,7 +235,7 @@ import Testing
       try Sample.enqueue("a", files[0]), try Sample.enqueue("b", files[1]),
     ])
     harness.stageOne()
-    breakStore(harness)
+    harness.breakStore()
     harness.releaseStaging()
     let pause = Replies<Void>()
     harness.send(.pause(nil, pause.completion))
