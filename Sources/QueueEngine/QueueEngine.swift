@@ -22,6 +22,8 @@ package final class QueueEngine {
   var hasStoppedForDamage = false
   /// A turn of which nobody knows yet whether it stands (D36); nothing is decided until that is known.
   var doubt: Doubt?
+  /// The store's turn after the last that was concluded.
+  private(set) var lastTurn: Int64 = 0
   private var lastTicket: UInt64 = 0
   /// The record of this start, while it lacks what lies beside the database.
   var boot: BootRecord?
@@ -103,6 +105,10 @@ package final class QueueEngine {
   /// - Returns: What had waited for a command that was alone; it is next.
   @discardableResult
   func turn(_ commands: [Command], alone: Bool) throws(StoreError) -> [Command] {
+    guard try takeBackLostStarts() else {
+      keep(commands)
+      return []
+    }
     var turn = Turn(engine: self, now: clock.now(), isAlone: alone)
     let wasTried = endRest(now: turn.now)
     let isWell = storeRestsUntil == nil && !alone
@@ -150,6 +156,7 @@ package final class QueueEngine {
   /// The turn stands: its state holds, its effects run.
   func conclude(_ turn: Turn) {
     if turn.wrote { storeRestsUntil = nil }
+    lastTurn = store.turn
     state = turn.state
     if turn.wrote { state.counters.commits += 1 }
     turn.act()

@@ -42,7 +42,7 @@ extension QueueEngine {
   }
 
   /// Until it can be taken in. What only passes comes anew.
-  private func keep(_ commands: [Command]) {
+  func keep(_ commands: [Command]) {
     for command in commands {
       switch command {
       case .tick, .caughtUp, .report(_, .progress): break
@@ -125,6 +125,31 @@ extension QueueEngine {
   func takeDoubtful() -> [Command] {
     defer { doubt = nil }
     return doubt?.commands ?? []
+  }
+
+  /// Starts of attempts are in the log and not synced (D35). When a sync that failed has taken some of them,
+  /// everything in flight is taken back, as after a kill. False when that is in doubt itself.
+  func takeBackLostStarts() throws(StoreError) -> Bool {
+    guard store.turn < lastTurn else { return true }
+    var turn = Turn(engine: self, now: clock.now())
+    for attempt in state.flights.keys {
+      turn.land(attempt)
+      turn.then(.stop(attempt))
+    }
+    turn.state.sendings = [:]
+    do throws(StoreError) {
+      try store.write(durability: { turn.durability }) { writer in
+        for entry in try writer.running() {
+          try turn.apply(entry.orphaned(now: turn.now), from: entry, writer)
+        }
+      }
+    } catch .unsettled(let number, let message) {
+      doubt = Doubt(turn: turn, commands: [], number: number)
+      rest(.unsettled(turn: number, message: message))
+      return false
+    }
+    conclude(turn)
+    return true
   }
 
   // MARK: The rest of the store

@@ -28,9 +28,14 @@ extension Harness {
 
   /// As `breakStore`, but what comes until `mendStore` is lost.
   func breakStoreAndLose() throws {
+    try copyStore()
+    breakStore()
+  }
+
+  /// What the store is after the next `breakStore` and `mendStore`.
+  func copyStore() throws {
     try #expect(store.tables.connection.checkpoint(truncating: true, patient: true))
     try FileManager.default.copyItem(atPath: database, toPath: "\(database).before")
-    breakStore()
   }
 
   func mendStore() throws {

@@ -168,6 +168,31 @@ import Testing
     #expect(!harness.engine.isDrained())
   }
 
+  // MARK: Lost starts
+
+  @Test("D35, D36: a start that is lost with a failed sync is taken back: one request at once, no slot lost")
+  func lostStart() throws {
+    let harness = try Harness()
+    try harness.configure(
+      #"{"concurrency":{"total":2,"reservedHigh":0,"partsPerEntry":1,"perOrigin":2}}"#)
+    try harness.enqueue("b", Sample.data(1, #""retry":{"backoff":{"baseMs":500,"maxMs":500,"jitter":0}}"#))
+    try harness.answer(503)
+    try harness.copyStore()
+    // The start is in the log alone, and goes with the next sync.
+    harness.advance(800)
+    #expect(harness.transport.running.count == 1)
+    harness.breakStore()
+    let pause = Replies<Void>()
+    harness.send(pauseOther(pause))
+    try harness.mendStore()
+    #expect(throws: Refusal.self) { try pause.get() }
+    #expect(harness.transport.stopped.count == 1)
+    #expect(harness.transport.running.count == 1)
+    try harness.enqueue("c")
+    try harness.enqueue("d")
+    #expect(harness.transport.running.count == 2)
+  }
+
   // MARK: Alone
 
   @Test("D36: a call that writes is not refused because a delivery cannot be counted")
