@@ -66,7 +66,7 @@ let package = Package(
     tests("JSONRPCTests", ["JSONRPC", "JSONText"]),
     tests("HTTPTransportTests", ["HTTPTransport", "QueueModel"]),
     tests("QueueStoreTests", ["QueueStore", "QueueModel", "JSONText", "CSQLite"]),
-    tests("QueueEngineTests", ["QueueEngine", "QueueStore", "QueueModel", "JSONText"]),
+    tests("QueueEngineTests", ["QueueEngine", "QueueStore", "QueueModel", "JSONText", "CSQLite"]),
     tests(
       "SidecarServerTests",
       [

@@ -98,6 +98,11 @@ extension Turn {
     then(.start(transmission))
   }
 
+  /// Nothing is in flight any more: entries that were go back into the queue.
+  mutating func takeBackRunning(_ writer: Writer) throws(StoreError) {
+    for entry in try writer.running() { try apply(entry.orphaned(now: now), from: entry, writer) }
+  }
+
   mutating func report(_ attempt: AttemptID, _ report: TransportReport, _ writer: Writer) throws(StoreError) {
     switch report {
     case .progress(let bytesSent): progress(attempt, bytesSent)

@@ -13,7 +13,8 @@ package final class QueueEngine {
   let stage: (StagingWork) -> Void
   var state: EngineState
   /// Commands whose commit failed though no host could be told, such as what the transport has heard of a
-  /// server, and those that have come while a turn is in doubt: tried again, in this order (D36).
+  /// server, and those that have come while a turn is in doubt or had waited for one that was given up: tried
+  /// again, in this order (D36).
   var kept: [Command] = []
   /// Failed commits in a row.
   var failedCommits: Int64 = 0
@@ -84,7 +85,7 @@ package final class QueueEngine {
     let record = try store.write(durable: true) { writer in
       let record = sends ? try bootRecord(writer, now: now) : nil
       if let record { try writer.addDiagnostic(record.diagnostic, isBoot: true) }
-      for entry in try writer.running() { try turn.apply(entry.orphaned(now: now), from: entry, writer) }
+      try turn.takeBackRunning(writer)
       return record
     }
     conclude(turn)
@@ -115,8 +116,7 @@ package final class QueueEngine {
     do throws(StoreError) {
       try write(&turn, commands, isWell: isWell)
     } catch .unsettled(let number, let message) {
-      doubt = Doubt(turn: turn, commands: commands, number: number)
-      rest(.unsettled(turn: number, message: message))
+      comeIntoDoubt(Doubt(turn: turn, commands: commands, number: number), message)
       return []
     }
     conclude(turn)
@@ -140,7 +140,8 @@ package final class QueueEngine {
       let goesOn = sends && isWell && !turn.state.isFinishing
       if goesOn { try turn.settleExpired(writer) }
       // A turn that writes nothing does not begin to in a store that rests.
-      if isWell || turn.wrote && !turn.isAlone { try turn.carryOutConsequences(writer) }
+      let goesFurther = isWell || turn.wrote && !turn.isAlone
+      if goesFurther { try turn.carryOutConsequences(writer) }
       if isWell { try turn.forgetMembers(writer) }
       if goesOn {
         try turn.startDue(writer)
@@ -148,7 +149,7 @@ package final class QueueEngine {
       }
       try turn.settleGroups(writer)
       try turn.tellGroups(writer)
-      if isWell || turn.wrote && !turn.isAlone { try turn.deliverOutcomes(writer) }
+      if goesFurther { try turn.deliverOutcomes(writer) }
       try turn.erasePatches(writer)
     }
   }

@@ -99,6 +99,11 @@ extension QueueEngine {
 
   // MARK: A turn in doubt
 
+  func comeIntoDoubt(_ doubt: Doubt, _ message: String) {
+    self.doubt = doubt
+    rest(.unsettled(turn: doubt.number, message: message))
+  }
+
   /// Asks a reopened store whether the turn in doubt stands; the doubt stays while that cannot be known.
   func settleDoubt() {
     guard let doubt, !isResting else { return }
@@ -138,14 +143,9 @@ extension QueueEngine {
     }
     turn.state.sendings = [:]
     do throws(StoreError) {
-      try store.write(durability: { turn.durability }) { writer in
-        for entry in try writer.running() {
-          try turn.apply(entry.orphaned(now: turn.now), from: entry, writer)
-        }
-      }
+      try store.write(durability: { turn.durability }) { try turn.takeBackRunning($0) }
     } catch .unsettled(let number, let message) {
-      doubt = Doubt(turn: turn, commands: [], number: number)
-      rest(.unsettled(turn: number, message: message))
+      comeIntoDoubt(Doubt(turn: turn, commands: [], number: number), message)
       return false
     }
     conclude(turn)

@@ -104,10 +104,9 @@ import Testing
   func kept() throws {
     let harness = try Harness()
     try harness.enqueue("a")
-    let connection = harness.store.tables.connection
-    try connection.execute("PRAGMA query_only = ON")
+    try harness.setReadOnly(true)
     try harness.answer(200)
-    try connection.execute("PRAGMA query_only = OFF")
+    try harness.setReadOnly(false)
     try harness.pause()
     #expect(try harness.state("a") == .completed)
     #expect(harness.transport.started.count == 1)
@@ -117,8 +116,7 @@ import Testing
   func full() throws {
     let harness = try Harness()
     _ = try harness.call { Command.diagnostics($0) }
-    let connection = harness.store.tables.connection
-    try connection.execute("PRAGMA query_only = ON")
+    try harness.setReadOnly(true)
     for _ in 1...3 { storageRefusal({ .pause(nil, $0) }, harness) }
     try #expect(harness.rows().isEmpty)
     for _ in 0..<20 {
@@ -127,7 +125,7 @@ import Testing
       try #require((1...60_000).contains(wait))
       harness.advance(wait)
     }
-    try connection.execute("PRAGMA query_only = OFF")
+    try harness.setReadOnly(false)
     harness.advance(60_000)
     #expect(harness.engine.deadline() == Deadline())
     try harness.pause()

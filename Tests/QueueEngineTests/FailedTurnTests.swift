@@ -1,7 +1,9 @@
+import CSQLite
 import QueueModel
 import Testing
 
 @testable import QueueEngine
+@testable import QueueStore
 
 /// What becomes of commands, and of the engine's pace, when turns fail (D36).
 @Suite struct FailedTurnTests {
@@ -24,6 +26,20 @@ import Testing
       harness.engine.process([.tick])
     }
     return 100
+  }
+
+  /// An engine in which the body of "a" is there, and a cancel of it has waited for that and cannot be
+  /// written.
+  private func harnessWithWaiter() throws -> (
+    harness: Harness, staged: Replies<EnqueueAnswer>, cancel: Replies<Void>
+  ) {
+    let harness = try Harness()
+    harness.holdStaging()
+    let staged = try beginStaged(harness)
+    let cancel = Replies<Void>()
+    harness.send(.cancel(EntryID("a"), cancel.completion))
+    try harness.failUpdates(of: "entry")
+    return (harness, staged, cancel)
   }
 
   // MARK: Pace
@@ -98,6 +114,28 @@ import Testing
     harness.advance(100)
     try harness.answer(200)
     #expect(harness.transport.started.count == 2)
+  }
+
+  @Test("D36: a database that another program has locked is asked once a turn, however many calls there are")
+  func locked() throws {
+    let harness = try Harness()
+    let other = try Connection(path: Array("\(harness.directory)/queue.db".utf8), .readWrite)
+    try other.execute("BEGIN IMMEDIATE")
+    // In the place of the patience of five seconds: counts, and has none.
+    var asked = 0
+    let replies = (0..<20).map { _ in Replies<Void>() }
+    withUnsafeMutablePointer(to: &asked) { asked in
+      let count: @convention(c) (UnsafeMutableRawPointer?, Int32) -> Int32 = { asked, _ in
+        asked?.assumingMemoryBound(to: Int.self).pointee += 1
+        return 0
+      }
+      sqlite3_busy_handler(harness.store.tables.connection.handle, count, asked)
+      harness.engine.process(replies.map { .pause(nil, $0.completion) })
+      sqlite3_busy_handler(harness.store.tables.connection.handle, nil, nil)
+    }
+    try other.execute("ROLLBACK")
+    #expect(asked == 1)
+    for reply in replies { #expect(throws: Refusal.self) { try reply.get() } }
   }
 
   // MARK: Order
@@ -207,12 +245,7 @@ import Testing
 
   @Test("D36: an enqueue whose body is there is not refused because what waited for it fails")
   func waiter() throws {
-    let harness = try Harness()
-    harness.holdStaging()
-    let staged = try beginStaged(harness)
-    let cancel = Replies<Void>()
-    harness.send(.cancel(EntryID("a"), cancel.completion))
-    try harness.failUpdates(of: "entry")
+    let (harness, staged, cancel) = try harnessWithWaiter()
     harness.releaseStaging()
     #expect(throws: Refusal.self) { try cancel.get() }
     #expect(try staged.get().disposition == .created)
@@ -220,12 +253,7 @@ import Testing
 
   @Test("D36: what waited for a body whose turn was in doubt goes on when that stands")
   func waiterInDoubt() throws {
-    let harness = try Harness()
-    harness.holdStaging()
-    let staged = try beginStaged(harness)
-    let cancel = Replies<Void>()
-    harness.send(.cancel(EntryID("a"), cancel.completion))
-    try harness.failUpdates(of: "entry")
+    let (harness, staged, cancel) = try harnessWithWaiter()
     harness.breakStore()
     harness.releaseStaging()
     #expect(staged.count == 0 && cancel.count == 0)

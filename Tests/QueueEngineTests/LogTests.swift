@@ -80,15 +80,14 @@ final class RecordingLog: Log {
   @Test("D36: trouble with the store is an error once, its end a warning; what was not committed is not told")
   func trouble() throws {
     let (harness, log) = try harness(.debug)
-    let connection = harness.store.tables.connection
-    try connection.execute("PRAGMA query_only = 1")
+    try harness.setReadOnly(true)
     #expect(throws: Refusal.self) { try harness.enqueue() }
     #expect(throws: Refusal.self) { try harness.enqueue() }
     #expect(log.all.count == 1)
     #expect(
       log.all[0].hasPrefix("error the database cannot be written; what would change it is refused error="))
     log.clear()
-    try connection.execute("PRAGMA query_only = 0")
+    try harness.setReadOnly(false)
     harness.pass(120_000)
     try harness.enqueue()
     #expect(log.all.filter { !$0.hasPrefix("debug") } == ["warn the database can be written again"])

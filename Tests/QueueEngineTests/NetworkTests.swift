@@ -52,11 +52,9 @@ import Testing
     arguments: [(Network().kind, true), (.none, false)])
   func keptRoute(next: Network.Kind, wakes: Bool) throws {
     let harness = try harnessInOutage()
-    let connection = harness.store.tables.connection
-    try connection.execute(
-      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON outage BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    try harness.failUpdates(of: "outage")
     harness.send(.networkDetected(Network(), isNewRoute: true))
-    try connection.execute("DROP TRIGGER fails")
+    try harness.endFailing()
     harness.send(.networkDetected(Network(kind: next), isNewRoute: false))
     harness.pass(5000)
     #expect(restarted(harness) == (wakes ? [1, 2] : []))

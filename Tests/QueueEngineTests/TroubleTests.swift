@@ -30,13 +30,12 @@ import Testing
     let harness = try Harness()
     try harness.enqueue()
     try harness.answer(500)
-    let connection = harness.store.tables.connection
-    try connection.execute("PRAGMA query_only = 1")
+    try harness.setReadOnly(true)
     harness.send(.cancel(EntryID("a"), Replies<Void>().completion))
     harness.advance(40_000)
     let wanted = try #require(harness.engine.deadline().steady)
     #expect(wanted > harness.clock.now().steady && !harness.engine.hasMore)
-    try connection.execute("PRAGMA query_only = 0")
+    try harness.setReadOnly(false)
     harness.advance(60_000)
     #expect(harness.transport.started.count == 2)
   }
@@ -46,13 +45,11 @@ import Testing
     let harness = try Harness()
     harness.send(.networkDetected(Network(kind: .none), isNewRoute: false))
     try harness.enqueue("a", Sample.data(1, #""wifiOnly":true"#))
-    let connection = harness.store.tables.connection
     // The start of "a" fails, and a turn that writes nothing does not.
-    try connection.execute(
-      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    try harness.failUpdates(of: "entry")
     harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: true))
     harness.send(.networkDetected(Network(kind: .cellular), isNewRoute: false))
-    try connection.execute("DROP TRIGGER fails")
+    try harness.endFailing()
     harness.advance(60_000)
     #expect(harness.transport.started.isEmpty)
     harness.send(.networkDetected(Network(kind: .wifi), isNewRoute: false))
@@ -75,25 +72,17 @@ import Testing
     #expect(harness.transport.started.count == 1)
   }
 
-  /// Changes of entries are refused from now on, or work again.
-  private func refuseChanges(_ harness: Harness, _ refused: Bool) throws {
-    try harness.store.tables.connection.execute(
-      refused
-        ? "CREATE TEMP TRIGGER refuse BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        : "DROP TRIGGER refuse")
-  }
-
   @Test("B204: where the start of an attempt cannot be stored nothing is sent; it is tried again later")
   func refusedStart() throws {
     let harness = try Harness()
     try harness.enqueue("a", Sample.data(1, #""retry":{"backoff":{"baseMs":500,"maxMs":500,"jitter":0}}"#))
     try harness.answer(503)
-    try refuseChanges(harness, true)
+    try harness.failUpdates(of: "entry")
     harness.pass(800)
     #expect(harness.transport.running.isEmpty)
     #expect(try harness.row()?.attempts == 1)
     #expect(try harness.state() == .queued)
-    try refuseChanges(harness, false)
+    try harness.endFailing()
     harness.pass(60_000)
     #expect(harness.transport.running.map(\.attempt.ordinal) == [2])
     try harness.answer(200)
@@ -106,7 +95,7 @@ import Testing
     try harness.subscribe()
     try harness.enqueue()
     harness.host.clear()
-    try refuseChanges(harness, true)
+    try harness.failUpdates(of: "entry")
     for _ in 0..<2 {
       let refusal = #expect(throws: Refusal.self) { try harness.cancel() }
       guard case .storage? = refusal else {
@@ -116,7 +105,7 @@ import Testing
     }
     #expect(harness.host.names.isEmpty && harness.transport.stopped.isEmpty)
     #expect(try harness.state() == .running)
-    try refuseChanges(harness, false)
+    try harness.endFailing()
     try harness.cancel()
     #expect(harness.transport.stopped.count == 1)
     #expect(harness.host.settled.map(\.outcome.settlement.kind) == [.cancelled])
@@ -145,10 +134,9 @@ import Testing
   @Test("D36: a host that comes when the disk has just failed is heard, and gets its outcomes afterwards")
   func newcomer() throws {
     let harness = try harnessWithWork()
-    let connection = harness.store.tables.connection
-    try connection.execute("PRAGMA query_only = 1")
+    try harness.setReadOnly(true)
     let newcomer = harness.connect()
-    try connection.execute("PRAGMA query_only = 0")
+    try harness.setReadOnly(false)
     try harness.call { subscription(from: newcomer.id, $0) }
     #expect(newcomer.host.settled.isEmpty)
     harness.advance(1000)
@@ -159,12 +147,10 @@ import Testing
   @Test("D36: whoever subscribes while no delivery can be counted gets the outcomes when it can")
   func uncounted() throws {
     let harness = try harnessWithWork()
-    let connection = harness.store.tables.connection
-    try connection.execute(
-      "CREATE TEMP TRIGGER fails BEFORE UPDATE ON outcome BEGIN SELECT RAISE(ABORT, 'fails'); END")
+    try harness.failUpdates(of: "outcome")
     try harness.call { subscription(from: harness.hostID, $0) }
     #expect(harness.host.settled.isEmpty)
-    try connection.execute("DROP TRIGGER fails")
+    try harness.endFailing()
     harness.advance(1000)
     #expect(harness.host.settled.map(\.deliveries) == [1])
   }
@@ -172,11 +158,11 @@ import Testing
   @Test("D36: a call is not refused because other work of its turn fails, which rests")
   func otherWork() throws {
     let harness = try harnessWithWork()
-    try refuseChanges(harness, true)
+    try harness.failUpdates(of: "entry")
     #expect(try harness.enqueue("c", key: "other").disposition == .created)
     #expect(try #require(harness.engine.deadline().steady) > harness.clock.now().steady)
     #expect(!harness.engine.hasMore)
-    try refuseChanges(harness, false)
+    try harness.endFailing()
     harness.advance(1000)
     #expect(harness.transport.started.count == 4)
   }
@@ -184,7 +170,7 @@ import Testing
   @Test("D36: however many calls are refused at once, the store rests for one second")
   func oneRest() throws {
     let harness = try Harness()
-    try harness.store.tables.connection.execute("PRAGMA query_only = 1")
+    try harness.setReadOnly(true)
     let replies = (0..<10).map { _ in Replies<Void>() }
     harness.send(replies.map { .pause(nil, $0.completion) })
     for reply in replies { #expect(throws: Refusal.self) { try reply.get() } }

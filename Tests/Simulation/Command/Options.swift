@@ -39,9 +39,10 @@ struct Options {
         guard let number = Number(text) else { throw Misuse(message: "\(name) must be a number: \(text)") }
         return number
       }
-      if name == "--seed" { hasSeed = true }
       switch name {
-      case "--seed": seed = try number()
+      case "--seed":
+        seed = try number()
+        hasSeed = true
       case "--count": count = try number()
       case "--seconds": seconds = try number()
       case "--workers": workers = max(1, try number())
